@@ -1,0 +1,129 @@
+package linux
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// signalRelay passes the supervisor's signals to the command.
+//
+// Supervisor, stage and command share a process group, so that a terminal's
+// Ctrl-C and Ctrl-Z reach the command as they would without gosrt. The
+// supervisor cannot tell such a signal from one sent to it alone; the stage can,
+// because the first kind reaches the stage too.
+type signalRelay struct {
+	own        chan os.Signal
+	grace      time.Duration // between SIGTERM and SIGKILL
+	interrupts int
+}
+
+// groupDelay is how long after a forwarded signal the stage's own copy of a
+// group-wide one may still arrive.
+const groupDelay = 20 * time.Millisecond
+
+// newSignalRelay also keeps pid 1 alive through the signals that a terminal
+// sends to its group. Signals that the caller ignored (nohup) stay ignored.
+func newSignalRelay(grace time.Duration) *signalRelay {
+	r := &signalRelay{own: make(chan os.Signal, 64), grace: grace}
+	for _, s := range forwardable {
+		if !signal.Ignored(s) {
+			signal.Notify(r.own, s)
+		}
+	}
+	return r
+}
+
+// run serves the supervisor's messages until its end closes.
+func (r *signalRelay) run(command int) {
+	for {
+		m, err := receive(fdControl)
+		if err != nil {
+			return
+		}
+		switch m.kind {
+		case msgSignal:
+			r.forward(command, syscall.Signal(numberOf(m.data)))
+		case msgForeground:
+			foreground(command)
+		}
+	}
+}
+
+// forward passes sig on. A second SIGINT that the command cannot or did not end
+// on is escalated: one sent to the supervisor alone always, one from the
+// terminal only when the command ignores SIGINT outright, because a program
+// that handles it (an interpreter's prompt) has decided.
+func (r *signalRelay) forward(command int, sig syscall.Signal) {
+	fromTerminal := sig != unix.SIGKILL && r.groupHad(command, sig)
+	if !fromTerminal {
+		unix.Kill(command, sig)
+	}
+	if sig != unix.SIGINT || fromTerminal && !ignores(command, sig) {
+		return
+	}
+	if r.interrupts++; r.interrupts == 2 {
+		unix.Kill(command, unix.SIGTERM)
+		time.AfterFunc(r.grace, func() { unix.Kill(command, unix.SIGKILL) })
+	}
+}
+
+// ignores reads the command's ignored signals from SigIgn in proc_pid_status(5).
+func ignores(pid int, sig syscall.Signal) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := bytes.Cut(status, []byte("SigIgn:\t"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	mask, err := strconv.ParseUint(string(line), 16, 64)
+	return err == nil && mask&(1<<(uint(sig)-1)) != 0
+}
+
+// groupHad reports whether sig came to the whole group, command included.
+func (r *signalRelay) groupHad(command int, sig syscall.Signal) bool {
+	mine, err1 := unix.Getpgid(0)
+	its, err2 := unix.Getpgid(command)
+	if err1 != nil || err2 != nil || mine != its {
+		return false
+	}
+	timeout := time.After(groupDelay)
+	for {
+		select {
+		case s := <-r.own:
+			if s == sig {
+				return true
+			}
+		case <-timeout:
+			return false
+		}
+	}
+}
+
+// foreground gives the command's group the terminal and continues it, after the
+// user's shell has continued the supervisor.
+func foreground(command int) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var ttou, old unix.Sigset_t
+	ttou.Val[0] = 1 << (uint(unix.SIGTTOU) - 1)
+	// A background process that changes the terminal is stopped by SIGTTOU
+	// unless it blocks it (tcsetpgrp(3)).
+	unix.PthreadSigmask(unix.SIG_BLOCK, &ttou, &old)
+	if group, err := unix.Getpgid(command); err == nil && group > 0 {
+		if tty, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {
+			unix.IoctlSetPointerInt(tty, unix.TIOCSPGRP, group)
+			unix.Close(tty)
+		}
+		unix.Kill(-group, unix.SIGCONT)
+	}
+	unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil)
+	unix.Kill(command, unix.SIGCONT)
+}

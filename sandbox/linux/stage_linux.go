@@ -1,0 +1,290 @@
+package linux
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// exitStage is the stage's own status; nobody reads it, because the status that
+// counts goes through the control socket.
+const exitStage = 125
+
+// Init runs the stage or the entry when this process was started as one, and
+// then never returns. In any other process it does nothing. It must be the
+// first thing main does, before flags are parsed or goroutines started.
+func Init() {
+	if len(os.Args) != 2 {
+		return
+	}
+	switch os.Args[1] {
+	case stageWord:
+		os.Exit(stageMain())
+	}
+}
+
+func stageMain() int {
+	if err := inheritsControl(); err != nil {
+		fmt.Fprintln(os.Stderr, "gosrt: error: the stage is started by gosrt itself, not by hand")
+		return exitStage
+	}
+	if err := runStage(); err != nil {
+		send(fdControl, message{kind: msgFailed, data: []byte(err.Error())})
+		return exitStage
+	}
+	return 0
+}
+
+func inheritsControl() error {
+	t, err := unix.GetsockoptInt(fdControl, unix.SOL_SOCKET, unix.SO_TYPE)
+	if err != nil {
+		return err
+	}
+	if t != unix.SOCK_SEQPACKET || os.Getpid() != 1 {
+		return errors.New("not the stage")
+	}
+	return nil
+}
+
+// runStage returns an error for everything that kept the command from running.
+// The order is explained in the package documentation.
+func runStage() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("make the stage undumpable: %w", err)
+	}
+	data, err := io.ReadAll(os.NewFile(fdStage, "stage"))
+	if err != nil {
+		return fmt.Errorf("read the stage value: %w", err)
+	}
+	s, err := decodeStage(data)
+	if err != nil {
+		return err
+	}
+	if err := settleDescriptors(); err != nil {
+		return err
+	}
+	if err := verifyMounts(s.Expect); err != nil {
+		return err
+	}
+	if err := openListeners(s.Listen); err != nil {
+		return err
+	}
+	if err := os.Chdir(string(s.Dir)); err != nil {
+		return fmt.Errorf("enter the working directory: %w", err)
+	}
+	if err := restrict(s); err != nil {
+		return err
+	}
+	return runCommand(s)
+}
+
+// settleDescriptors gives the command its standard error back and keeps every
+// other descriptor from it.
+func settleDescriptors() error {
+	if err := unix.Dup3(fdStderr, 2, 0); err != nil {
+		return fmt.Errorf("restore standard error: %w", err)
+	}
+	for _, fd := range []int{fdArgs, fdStage, fdSelf, fdStderr} {
+		unix.Close(fd)
+	}
+	// Whatever the caller of gosrt had open must not reach the command
+	// (CVE-2024-21626 is this fault in another runtime). Linux 5.11; before
+	// that, one by one.
+	if err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err == nil {
+		return nil
+	}
+	return cloexecOneByOne()
+}
+
+func cloexecOneByOne() error {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("list descriptors: %w", err)
+	}
+	for _, e := range entries {
+		var fd int
+		if _, err := fmt.Sscan(e.Name(), &fd); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
+}
+
+// verifyMounts checks from inside that each mount is the root of a mount and
+// the file that was compiled: a directory that was swapped for a link between
+// compile and mount would have moved the mount elsewhere.
+func verifyMounts(expect []Expect) error {
+	for _, e := range expect {
+		var st unix.Statx_t
+		dest := string(e.Dest)
+		err := unix.Statx(unix.AT_FDCWD, dest, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_INO, &st)
+		switch {
+		case errors.Is(err, unix.EACCES):
+			continue // beneath a cover: nothing of it can be reached
+		case err != nil:
+			return fmt.Errorf("mount %q: %w", dest, err)
+		case st.Attributes&unix.STATX_ATTR_MOUNT_ROOT == 0:
+			return fmt.Errorf("mount %q: the path changed while the sandbox was being built, nothing is mounted there", dest)
+		case e.Ino != 0 && (st.Ino != e.Ino || unix.Mkdev(st.Dev_major, st.Dev_minor) != e.Dev):
+			return fmt.Errorf("mount %q: the path changed while the sandbox was being built, it is another file now", dest)
+		}
+	}
+	return nil
+}
+
+// openListeners opens the proxies' ports in this network namespace and sends
+// them out. A listening socket stays in the namespace it was made in, so the
+// supervisor accepts on it directly.
+func openListeners(ports []uint16) error {
+	if len(ports) == 0 {
+		return nil
+	}
+	var fds []int
+	for _, port := range ports {
+		l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})
+		if err != nil {
+			return fmt.Errorf("listen inside: %w", err)
+		}
+		f, err := l.File()
+		if err != nil {
+			return fmt.Errorf("listen inside: %w", err)
+		}
+		defer f.Close()
+		l.Close()
+		fds = append(fds, int(f.Fd()))
+	}
+	return send(fdControl, message{kind: msgListeners, fds: fds})
+}
+
+// restrict puts the filters on every thread of the stage and so on all it
+// starts. From here on the stage itself has no more than the command.
+func restrict(s Stage) error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("set no_new_privs: %w", err)
+	}
+	return nil
+}
+
+// runCommand starts the command, waits for it as pid 1 and reports its end.
+func runCommand(s Stage) error {
+	path, status := lookUp(stringsOf(s.Env), string(s.Argv[0]))
+	if status != nil {
+		return send(fdControl, message{kind: msgExit, data: status.encode()})
+	}
+	relay := newSignalRelay(s.Grace)
+	pid, err := spawn(path, stringsOf(s.Argv), stringsOf(s.Env))
+	if err != nil {
+		st := Status{NotExecutable: true, Detail: fmt.Sprintf("%q: %v", path, err)}
+		return send(fdControl, message{kind: msgExit, data: st.encode()})
+	}
+	if err := send(fdControl, message{kind: msgStarted, data: number(pid)}); err != nil {
+		return err
+	}
+	go relay.run(pid)
+	return send(fdControl, message{kind: msgExit, data: reap(pid).encode()})
+}
+
+// spawn starts the command with every signal unblocked and at its default. A
+// file without a magic number is handed to /bin/sh, as execvp(3) does.
+func spawn(path string, argv, env []string) (int, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var none unix.Sigset_t
+	unix.PthreadSigmask(unix.SIG_SETMASK, &none, nil)
+	attr := &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}}
+	pid, err := syscall.ForkExec(path, argv, attr)
+	if errors.Is(err, unix.ENOEXEC) {
+		pid, err = syscall.ForkExec("/bin/sh", append([]string{"sh", path}, argv[1:]...), attr)
+	}
+	return pid, err
+}
+
+// reap collects every child until the command itself is gone. When the stage
+// then exits, the kernel ends whatever is left in the pid namespace.
+func reap(command int) Status {
+	for {
+		var ws unix.WaitStatus
+		pid, err := unix.Wait4(-1, &ws, unix.WUNTRACED|unix.WCONTINUED, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return Status{Ran: true, Signal: unix.SIGKILL}
+		case pid != command:
+			continue
+		case ws.Stopped():
+			send(fdControl, message{kind: msgStopped})
+		case ws.Continued():
+			send(fdControl, message{kind: msgContinued})
+		case ws.Signaled():
+			return Status{Ran: true, Signal: ws.Signal(), Core: ws.CoreDump()}
+		case ws.Exited():
+			return Status{Ran: true, Code: ws.ExitStatus()}
+		}
+	}
+}
+
+// lookUp finds the command in the PATH of its own environment, as execvp(3)
+// does. A status instead of a path says why there is none.
+func lookUp(env []string, name string) (string, *Status) {
+	if strings.Contains(name, "/") {
+		return executable(name)
+	}
+	denied := &Status{Missing: true, Detail: fmt.Sprintf("%q: not found in PATH", name)}
+	for _, dir := range strings.Split(lookupEnv(env, "PATH"), ":") {
+		if dir == "" {
+			dir = "."
+		}
+		path, status := executable(dir + "/" + name)
+		if status == nil {
+			return path, nil
+		}
+		if status.NotExecutable {
+			denied = status
+		}
+	}
+	return "", denied
+}
+
+func executable(path string) (string, *Status) {
+	var st unix.Stat_t
+	err := unix.Stat(path, &st)
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+		return "", &Status{Missing: true, Detail: fmt.Sprintf("%q: no such file", path)}
+	case err != nil:
+		return "", &Status{NotExecutable: true, Detail: fmt.Sprintf("%q: %v", path, err)}
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		return "", &Status{NotExecutable: true, Detail: fmt.Sprintf("%q: is a directory", path)}
+	}
+	if err := unix.Access(path, unix.X_OK); err != nil {
+		return "", &Status{NotExecutable: true, Detail: fmt.Sprintf("%q: %v", path, err)}
+	}
+	return path, nil
+}
+
+// lookupEnv returns the last value of name, as getenv(3) of a list made by
+// policy.Compile would; the list holds no name twice.
+func lookupEnv(env []string, name string) string {
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+func stringsOf(list [][]byte) []string {
+	out := make([]string, len(list))
+	for i, b := range list {
+		out[i] = string(b)
+	}
+	return out
+}

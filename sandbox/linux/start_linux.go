@@ -1,0 +1,319 @@
+package linux
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gosrt/gosrt/policy"
+)
+
+// Config is one run.
+type Config struct {
+	Plan *policy.Plan
+	// Bwrap is the absolute path of bubblewrap (FindBwrap).
+	Bwrap string
+	// Stdin, Stdout and Stderr are the command's; none may be nil. They stay open.
+	Stdin, Stdout, Stderr *os.File
+	// Grace is the time between SIGTERM and SIGKILL when a second SIGINT escalates.
+	Grace time.Duration
+	// OnListeners receives the listening sockets inside, in the order of
+	// Plan.HTTPPort and Plan.SOCKSPort, before the command starts.
+	OnListeners func([]net.Listener) error
+	// OnNotify receives the seccomp listener before the command starts. Nil: no
+	// notification filter is installed.
+	OnNotify func(fd int) error
+	// OnStop is told when the command stopped (true) or continued (false).
+	OnStop func(bool)
+}
+
+// Process is a started run.
+type Process struct {
+	control *os.File
+	started chan error // one value: nil when the command runs
+	done    chan struct{}
+
+	mu     sync.Mutex
+	status Status
+	seen   bool // status came from the stage
+	kill   func()
+}
+
+// SetupError says that the limits could not be put up. The command did not run.
+type SetupError struct {
+	Stage string // "bwrap", "stage", "entry", "supervisor"
+	Text  string // one or more lines as the failing part said them
+}
+
+func (e *SetupError) Error() string { return e.Stage + ": " + e.Text }
+
+// Start puts up the limits and starts the command. It returns once the command
+// runs, or with a *SetupError when it did not and will not. A command that is
+// missing or not executable is no error here: Wait reports it.
+func Start(c Config) (*Process, error) {
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, &SetupError{"supervisor", err.Error()}
+	}
+	defer theirs.Close()
+	cmd, files, err := bwrapCommand(c, theirs)
+	defer closeAll(files)
+	if err != nil {
+		ours.Close()
+		return nil, &SetupError{"supervisor", err.Error()}
+	}
+	p := &Process{control: ours, started: make(chan error, 1), done: make(chan struct{})}
+	var bwrapSaid bytes.Buffer
+	cmd.Stderr = &bwrapSaid
+	spawned := make(chan error)
+	go p.supervise(cmd, spawned)
+	if err := <-spawned; err != nil {
+		ours.Close()
+		return nil, &SetupError{"bwrap", err.Error()}
+	}
+	theirs.Close() // so that receive sees the end of the stage
+	go p.read(c)
+	if err := <-p.started; err != nil {
+		p.Kill()
+		<-p.done
+		return nil, p.explain(err, bwrapSaid.String())
+	}
+	return p, nil
+}
+
+// explain prefers what the inner part said over the bare end of its socket.
+func (p *Process) explain(err error, bwrapSaid string) error {
+	var setup *SetupError
+	if errors.As(err, &setup) {
+		return setup
+	}
+	said := strings.TrimSpace(bwrapSaid)
+	if said == "" {
+		said = err.Error()
+	}
+	return &SetupError{"bwrap", strings.TrimPrefix(said, "bwrap: ")}
+}
+
+// supervise starts bwrap and waits for it on one OS thread: Pdeathsig fires
+// when the thread that forked ends (prctl(2)), so that thread must live as long
+// as the run. Signals are blocked around the fork because bwrap would die of a
+// Ctrl-C that the command may want to handle; the stage unblocks them.
+func (p *Process) supervise(cmd *exec.Cmd, spawned chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	restore := blockSignals()
+	err := cmd.Start()
+	restore()
+	if err == nil {
+		p.mu.Lock()
+		p.kill = func() { cmd.Process.Kill() }
+		p.mu.Unlock()
+	}
+	spawned <- err
+	if err != nil {
+		return
+	}
+	cmd.Wait() // its own status says nothing: the stage reports the command's
+	close(p.done)
+}
+
+// forwardable are the signals that a caller may send to the supervisor for the
+// command; bwrap must survive all of them.
+var forwardable = []syscall.Signal{
+	unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2,
+}
+
+func blockSignals() (restore func()) {
+	var set, old unix.Sigset_t
+	for _, s := range forwardable {
+		set.Val[0] |= 1 << (uint(s) - 1)
+	}
+	unix.PthreadSigmask(unix.SIG_BLOCK, &set, &old)
+	return func() { unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil) }
+}
+
+// bwrapCommand prepares bwrap with the descriptors fdArgs and up. The returned
+// files are the caller's to close once bwrap is started.
+func bwrapCommand(c Config, control *os.File) (*exec.Cmd, []*os.File, error) {
+	stage := NewStage(c.Plan)
+	stage.Grace = c.Grace
+	data, err := stage.encode()
+	if err != nil {
+		return nil, nil, err
+	}
+	words := Argv(c.Plan, featuresOf(c.Bwrap), false)
+	var files []*os.File
+	open := func(f *os.File, e error) {
+		err = errors.Join(err, e)
+		files = append(files, f)
+	}
+	open(memfd("gosrt-args", []byte(strings.Join(words, "\x00")+"\x00")))
+	open(dup(control))
+	open(memfd("gosrt-stage", data))
+	open(os.Open("/proc/self/exe"))
+	open(dup(c.Stderr))
+	for range emptyFiles(c.Plan.Mounts) {
+		open(memfd("gosrt-empty", nil))
+	}
+	if err != nil {
+		return nil, files, err
+	}
+	cmd := &exec.Cmd{
+		Path:        c.Bwrap,
+		Args:        []string{"bwrap", "--args", fmt.Sprint(fdArgs), "--", fmt.Sprintf("/proc/self/fd/%d", fdSelf), stageWord},
+		Env:         []string{}, // the loader that starts bwrap must see nothing of the caller's
+		Dir:         "/",
+		Stdin:       c.Stdin,
+		Stdout:      c.Stdout,
+		ExtraFiles:  files,
+		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL},
+	}
+	return cmd, files, nil
+}
+
+// memfd returns an anonymous file holding data, read from its start.
+func memfd(name string, data []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("memfd_create: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err := f.Write(data); err != nil {
+		f.Close()
+		return nil, err
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	return f, err
+}
+
+func dup(f *os.File) (*os.File, error) {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, fmt.Errorf("duplicate %s: %w", f.Name(), err)
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// read handles the stage's messages until its end closes.
+func (p *Process) read(c Config) {
+	fd := int(p.control.Fd())
+	for {
+		m, err := receive(fd)
+		if err != nil {
+			p.settle(errors.New("ended before the command was started"))
+			return
+		}
+		if err := p.handle(c, m); err != nil {
+			p.settle(err)
+			p.Kill()
+			return
+		}
+	}
+}
+
+func (p *Process) handle(c Config, m message) error {
+	switch m.kind {
+	case msgListeners:
+		return takeListeners(m.fds, c.OnListeners)
+	case msgNotify:
+		if len(m.fds) != 1 || c.OnNotify == nil {
+			return &SetupError{"stage", "sent no notification listener"}
+		}
+		return c.OnNotify(m.fds[0])
+	case msgStarted:
+		p.settle(nil)
+	case msgStopped, msgContinued:
+		if c.OnStop != nil {
+			c.OnStop(m.kind == msgStopped)
+		}
+	case msgFailed:
+		return &SetupError{"stage", string(m.data)}
+	case msgExit:
+		s, err := decodeStatus(m.data)
+		p.mu.Lock()
+		p.status, p.seen = s, err == nil
+		p.mu.Unlock()
+		p.settle(nil)
+	}
+	return nil
+}
+
+// settle answers Start, once.
+func (p *Process) settle(err error) {
+	select {
+	case p.started <- err:
+	default:
+	}
+}
+
+func takeListeners(fds []int, give func([]net.Listener) error) error {
+	var all []net.Listener
+	for _, fd := range fds {
+		f := os.NewFile(uintptr(fd), "listener")
+		l, err := net.FileListener(f)
+		f.Close()
+		if err != nil {
+			return &SetupError{"supervisor", fmt.Sprintf("listener from the stage: %v", err)}
+		}
+		all = append(all, l)
+	}
+	if give == nil {
+		return nil
+	}
+	if err := give(all); err != nil {
+		return &SetupError{"supervisor", err.Error()}
+	}
+	return nil
+}
+
+// Signal sends sig to the command. A signal that the terminal has already sent
+// to the whole process group is not sent twice.
+func (p *Process) Signal(sig syscall.Signal) error {
+	return send(int(p.control.Fd()), message{kind: msgSignal, data: number(int(sig))})
+}
+
+// Foreground gives the command the terminal again and continues it.
+func (p *Process) Foreground() error {
+	return send(int(p.control.Fd()), message{kind: msgForeground})
+}
+
+// Kill ends everything inside at once.
+func (p *Process) Kill() {
+	p.mu.Lock()
+	kill := p.kill
+	p.mu.Unlock()
+	if kill != nil {
+		kill()
+	}
+}
+
+// Wait returns how the command ended, after every process inside is gone. A run
+// whose stage ended without a word was killed from outside.
+func (p *Process) Wait() Status {
+	<-p.done
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.seen {
+		return Status{Ran: true, Signal: unix.SIGKILL}
+	}
+	return p.status
+}
