@@ -42,6 +42,9 @@ type FS interface {
 	Readlink(path string) (string, error)
 	// ReadDir returns the names in path, unsorted, without . and ..
 	ReadDir(path string) ([]DirEntry, error)
+	// ReadFile is for git's own files (.git, commondir, config), which say where
+	// a repository really is. At most 1 MiB; more is an error.
+	ReadFile(path string) ([]byte, error)
 }
 
 // FileInfo is what lstat says of one path.

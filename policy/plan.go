@@ -120,7 +120,35 @@ type FileRule struct {
 	Exists, Dir bool
 	// Exact says the rule covers Path alone, not what is beneath it.
 	Exact bool
-	Rule  PathRule
+	// Link says that Path is itself a symbolic link that a rule was spelled
+	// through. A mount cannot cover a link, so only the guard holds it.
+	Link bool
+	// Final says that no rule of the user's stands against this one: a managed
+	// denyRead, gosrt's own files, .git/hooks.
+	Final bool
+	// Fresh says that Path is a tree of the run's own (/proc, /dev, the private
+	// /tmp): what the host has there is not visible, unless allowed by name.
+	Fresh bool
+	// Empty shows an empty file instead of a refusal.
+	Empty bool
+	// Birth is what git itself writes here in a repository that it makes during
+	// the run. Nil: nothing.
+	Birth *Birth
+	// Unless are names of directories below which a Pattern does not apply
+	// ("refs": a branch may be called config).
+	Unless []string
+	Rule   PathRule
+}
+
+// Birth opens part of a rule in a repository that did not exist when the run
+// began.
+type Birth struct {
+	// Up leads from the place the rule matched to the directory that must be
+	// new: 1 for .git/config, 0 for .git itself.
+	Up int
+	// Names are patterns below that directory: "hooks", "hooks/*.sample".
+	// Empty: all that the rule covers.
+	Names []string
 }
 
 // Files is the closed table of path rules.

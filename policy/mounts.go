@@ -1,0 +1,285 @@
+package policy
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// The mounts, in the order they are made. A later mount covers an earlier one,
+// so the order is the policy:
+//
+//  1. the whole host, read-only ("/" on itself). Submounts are read-only too.
+//  2. every place where the answer changes, shallow before deep, each decided by
+//     the one decision table. Since a parent is always mounted before its child,
+//     no bind can uncover what a deeper rule hides, and the order of the rules in
+//     the policy has no influence.
+//  3. before a write root is mounted: pins. A pin is a directory strictly between
+//     the write root and a denied place beneath it, bound on itself. The write
+//     root then covers it, so no lookup meets it and nothing inside crosses a
+//     mount (no EXDEV), but its directory entry is a mount point, and the kernel
+//     answers EBUSY to whoever renames or removes it (is_local_mountpoint,
+//     fs/namespace.c). Without pins "mv .git x; mkdir .git" rebuilds a protected
+//     path without its protection.
+//  4. /proc, with what changes the whole machine read-only again: for a root
+//     caller bwrap leaves it writable. Then /dev: a bind of a tree that holds
+//     devices makes them unusable (nodev), so it comes after all of those.
+//  5. the covers of hidden directories are made read-only, now that the places
+//     opened inside them are mounted.
+
+// procReadOnly are files of a fresh /proc that act on the whole machine.
+var procReadOnly = []string{"sys", "sysrq-trigger", "irq", "bus"}
+
+// access is what the command may do at a place.
+type access int
+
+const (
+	hidden access = iota
+	readOnly
+	writable
+	fresh  // a tree of the run's own
+	unseen // below a fresh tree, not opened: nothing to mount
+)
+
+// point is a place where a rule applies, and so where access may change.
+type point struct {
+	path   string
+	access access
+	info   FileInfo
+	rule   *FileRule
+	hit    bool // an absent or linked place: holds its ancestors, is not mounted
+}
+
+// mounter builds the list. It is separate from builder because it only reads.
+type mounter struct {
+	*builder
+	index *FileIndex
+	at    map[string]point // the points that are mounted or could be
+	list  []Mount
+	late  []Mount // remounts, after everything is in place
+}
+
+func (b *builder) mounts() []Mount {
+	m := &mounter{builder: b, index: b.files.Index()}
+	points := m.points()
+	m.base(points)
+	for _, tree := range []string{"", "/proc", "/dev"} {
+		for _, p := range points {
+			if tree == ownTree(p.path) {
+				m.place(p, points)
+			}
+		}
+	}
+	slices.Reverse(m.late)
+	return append(m.list, m.late...)
+}
+
+// ownTree names the tree of the run's own that is mounted after everything else.
+func ownTree(p string) string {
+	for _, tree := range []string{"/proc", "/dev"} {
+		if within(tree, p) {
+			return tree
+		}
+	}
+	return ""
+}
+
+// points lists the places of rules and of matches, shallow first.
+func (m *mounter) points() []point {
+	byPath := map[string]point{}
+	add := func(path string, r *FileRule, mountable bool) {
+		if old, known := byPath[path]; known && !old.hit {
+			return
+		}
+		byPath[path] = point{path: path, access: m.access(path), info: m.infos[path], rule: r, hit: !mountable}
+	}
+	for i := range m.files {
+		if r := &m.files[i]; !r.Pattern && r.Path != "/" {
+			add(r.Path, r, r.Exists && !r.Link)
+		}
+	}
+	for _, f := range m.found {
+		add(f.path, &m.files[f.rule], true)
+	}
+	m.at = byPath
+	points := slices.Collect(maps.Values(byPath))
+	slices.SortFunc(points, func(a, b point) int {
+		return cmp.Or(cmp.Compare(depth(a.path), depth(b.path)), cmp.Compare(a.path, b.path))
+	})
+	return points
+}
+
+// access asks the decision table.
+func (m *mounter) access(path string) access {
+	hits := m.index.covering(path)
+	if own, ok := private(hits); ok {
+		if own.at == path {
+			return fresh
+		}
+		return unseen
+	}
+	switch {
+	case m.hiddenAt(path, hits):
+		return hidden
+	case m.index.DecideWrite(path).Verdict == Allow:
+		return writable
+	}
+	return readOnly
+}
+
+func (m *mounter) hiddenAt(path string, hits []hit) bool {
+	return m.index.hiddenAt(hits)
+}
+
+// base is the host's tree, or an empty one where "/" itself is hidden.
+func (m *mounter) base(points []point) {
+	root := point{path: "/", access: m.access("/")}
+	switch root.access {
+	case hidden:
+		m.hide(point{path: "/", access: hidden, info: m.dirInfo("/"), rule: m.ruleAt("/")}, true)
+		return
+	case writable:
+		m.add(Mount{Kind: MountROBind, Source: "/", Dest: "/", Dir: true, Why: "the host, to hold the pins"})
+		m.pin(root, points)
+		m.add(Mount{Kind: MountBind, Source: "/", Dest: "/", Dir: true, Why: m.why(m.ruleAt("/"))})
+	default:
+		m.add(Mount{Kind: MountROBind, Source: "/", Dest: "/", Dir: true, Why: "the host, read-only"})
+	}
+}
+
+func (m *mounter) ruleAt(path string) *FileRule {
+	for i := range m.files {
+		if m.files[i].Path == path {
+			return &m.files[i]
+		}
+	}
+	return nil
+}
+
+func (m *mounter) dirInfo(path string) FileInfo {
+	info, _ := m.lstat(path)
+	return info
+}
+
+// place mounts one point, where access differs from what is around it.
+func (m *mounter) place(p point, points []point) {
+	around := m.around(p.path)
+	if p.hit || p.access == unseen || p.access == around.access && p.access != fresh {
+		return
+	}
+	switch p.access {
+	case fresh:
+		m.fresh(p)
+	case hidden:
+		m.hide(p, m.holdsOpen(p.path, points))
+	case readOnly:
+		m.bind(MountROBind, p)
+	case writable:
+		if around.access != readOnly && m.needsPins(p, points) {
+			m.bind(MountBind, p) // pins need the host's directories to be there
+		}
+		m.pin(p, points)
+		m.bind(MountBind, p)
+	}
+}
+
+// around is the nearest point above path that has a mount of its own or could have.
+func (m *mounter) around(path string) point {
+	for dir := parent(path); dir != "/"; dir = parent(dir) {
+		if p, ok := m.at[dir]; ok && !p.hit && p.access != unseen {
+			return p
+		}
+	}
+	return point{path: "/", access: m.access("/")}
+}
+
+func (m *mounter) fresh(p point) {
+	switch p.path {
+	case "/proc":
+		m.add(Mount{Kind: MountProc, Dest: "/proc", Dir: true, Why: m.why(p.rule)})
+	case "/dev":
+		m.add(Mount{Kind: MountDev, Dest: "/dev", Dir: true, Why: m.why(p.rule)})
+	default:
+		m.add(Mount{Kind: MountTmpfs, Dest: p.path, Dir: true, Perms: 0o700, Why: m.why(p.rule)})
+	}
+}
+
+// hide covers a place. A cover that holds a re-opened place stays listable, so
+// that programs which open each parent of their directory still work.
+func (m *mounter) hide(p point, holdsOpen bool) {
+	if !p.info.Mode.IsDir() {
+		kind := MountHide
+		if p.rule.Empty {
+			kind = MountEmpty
+		}
+		m.add(Mount{Kind: kind, Dest: p.path, Why: m.why(p.rule)})
+		return
+	}
+	var perms uint32
+	if holdsOpen {
+		perms = 0o555
+	}
+	m.add(Mount{Kind: MountHide, Dest: p.path, Dir: true, Perms: perms, Why: m.why(p.rule)})
+	m.late = append(m.late, Mount{Kind: MountRemountRO, Dest: p.path, Dir: true, Why: "nothing can be written into a hidden place"})
+}
+
+func (m *mounter) holdsOpen(dir string, points []point) bool {
+	return slices.ContainsFunc(points, func(p point) bool {
+		return !p.hit && beneath(dir, p.path) && (p.access == readOnly || p.access == writable)
+	})
+}
+
+func (m *mounter) bind(kind MountKind, p point) {
+	bind := Mount{Kind: kind, Source: p.path, Dest: p.path, Dir: p.info.Mode.IsDir(), Dev: p.info.Dev, Ino: p.info.Ino, Why: m.why(p.rule)}
+	if ownTree(p.path) == "/proc" { // the run's own proc is another file system than the host's
+		bind.Dev, bind.Ino = 0, 0
+	}
+	m.add(bind)
+}
+
+func (m *mounter) needsPins(root point, points []point) bool {
+	return len(m.pins(root, points)) > 0
+}
+
+func (m *mounter) pin(root point, points []point) {
+	for _, dir := range m.pins(root, points) {
+		info := m.dirInfo(dir)
+		m.add(Mount{Kind: MountROBind, Source: dir, Dest: dir, Dir: true, Dev: info.Dev, Ino: info.Ino, Why: "pin: it holds a protected place"})
+	}
+}
+
+// pins are the directories strictly between a write root and the places below it
+// where writing ends.
+func (m *mounter) pins(root point, points []point) []string {
+	var dirs []string
+	for _, p := range points {
+		if !beneath(root.path, p.path) || p.access == writable || p.access == unseen {
+			continue
+		}
+		if m.around(p.path).path != root.path {
+			continue
+		}
+		for dir := parent(p.path); dir != root.path && dir != "/"; dir = parent(dir) {
+			if info, err := m.lstat(dir); err == nil && info.Mode.IsDir() {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	slices.SortFunc(dirs, func(a, b string) int {
+		return cmp.Or(cmp.Compare(depth(a), depth(b)), cmp.Compare(a, b))
+	})
+	return slices.Compact(dirs)
+}
+
+func (m *mounter) add(mount Mount) { m.list = append(m.list, mount) }
+
+func (m *mounter) why(r *FileRule) string {
+	if r == nil {
+		return ""
+	}
+	why := string(r.Kind) + " " + r.Rule.Text
+	if r.Rule.Reason != "" {
+		why += ": " + r.Rule.Reason
+	}
+	return why
+}
