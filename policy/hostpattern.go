@@ -46,7 +46,7 @@ func ParseHostPattern(text string) (HostPattern, error) {
 // ParseDeniedPattern is ParseHostPattern for an entry of a deny list, where a
 // wildcard on a public suffix only takes away.
 func ParseDeniedPattern(text string) (HostPattern, error) {
-	p, err := parsePattern(text)
+	p, err := parseHostEntry(text)
 	if err != nil {
 		return HostPattern{}, patternError(text, err)
 	}
@@ -57,7 +57,7 @@ func patternError(text string, err error) error {
 	return fmt.Errorf("host pattern %s: %w", quoteCut(text), err)
 }
 
-func parsePattern(text string) (HostPattern, error) {
+func parseHostEntry(text string) (HostPattern, error) {
 	if _, rest, ok := strings.Cut(text, "://"); ok {
 		host, _, _ := strings.Cut(rest, "/")
 		return HostPattern{}, fmt.Errorf("a host, not a URL; write %s", quoteCut(host))
