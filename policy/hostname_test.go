@@ -20,7 +20,7 @@ func TestCanonicalHost(t *testing.T) {
 		{"MÜNCHEN.de", "xn--mnchen-3ya.de"},
 		{"XN--mnchen-3ya.de", "xn--mnchen-3ya.de"},
 		{"exa­mple.com", "example.com"}, // soft hyphen is dropped
-		{"example。com", "example.com"}, // ideographic full stop
+		{"example。com", "example.com"},  // ideographic full stop
 		{"example.com。", "example.com"},
 		{label63 + ".test", label63 + ".test"},
 
@@ -90,7 +90,7 @@ func TestCanonicalHost(t *testing.T) {
 		{"＊.example.com", ""},
 		{"a!b.com", ""},
 		{"exämple.com/", ""},
-		{"example．com／x", ""}, // full-width slash maps to a slash
+		{"example．com／x", ""},    // full-width slash maps to a slash
 		{"ex\u2100mple.com", ""}, // maps to a/c
 		{"\xff.com", ""},
 		{label63 + "a.test", ""},

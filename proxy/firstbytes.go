@@ -1,0 +1,140 @@
+package proxy
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/gosrt/gosrt/policy"
+)
+
+// maxFirstBytes bounds what is held back while the first message is incomplete.
+const maxFirstBytes = maxHeaderBytes
+
+// firstBytes holds back what a client sends first until it is plain whether it
+// names another host: a TLS server name or an HTTP Host that differs from the
+// one that was allowed would make an allowed name the door to its neighbours on
+// the same front end. Protocols in which the server speaks first are not
+// delayed, because only what goes up is looked at; of a tunnel only its first
+// message is.
+type firstBytes struct {
+	server *Server
+	permit permit
+	client *endpoint // gets the refusal in its own protocol
+	held   []byte
+}
+
+// inspect makes the guard of a connection; nil where the policy wants none.
+func (s *Server) inspect(p permit, client *endpoint) *firstBytes {
+	if p.network.SNIIgnored {
+		return nil
+	}
+	return &firstBytes{server: s, permit: p, client: client}
+}
+
+// write takes the next bytes on their way to e.
+func (g *firstBytes) write(e *endpoint, b []byte) (int, error) {
+	g.held = append(g.held, b...)
+	m := readFirstMessage(g.held)
+	if m.incomplete && len(g.held) <= maxFirstBytes {
+		return len(b), nil
+	}
+	if m.incomplete {
+		m.err = errors.New("its first message does not end")
+	}
+	if err := g.judge(m); err != nil {
+		g.refuse(m, err)
+		_ = e.Close()
+		return 0, err
+	}
+	held := g.held
+	g.held, e.guard = nil, nil
+	if _, err := e.send(held); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// pump moves one piece from r through write.
+func (g *firstBytes) pump(e *endpoint, r io.Reader) (int64, error) {
+	buf := make([]byte, 16<<10)
+	n, readErr := r.Read(buf)
+	if n > 0 {
+		if _, err := g.write(e, buf[:n]); err != nil {
+			return 0, err
+		}
+	}
+	return int64(n), readErr
+}
+
+// finish is the client's half-close. What is still held can only be sent on
+// when it is no beginning of something that names a host.
+func (g *firstBytes) finish(e *endpoint) error {
+	e.guard = nil
+	if len(g.held) == 0 {
+		return nil
+	}
+	if m := readFirstMessage(g.held); m.proto == protoTLS || bytes.IndexByte(g.held, '\n') >= 0 {
+		return errors.New("the first message is cut off")
+	}
+	_, err := e.send(g.held)
+	return err
+}
+
+// judge compares the hosts that the first message names with the one allowed.
+func (g *firstBytes) judge(m firstMessage) error {
+	if m.err != nil {
+		return g.deny(m, policy.Decision{Reason: string(m.proto) + " that cannot be checked: " + m.err.Error()})
+	}
+	for _, name := range m.hosts {
+		if d := g.agree(name); d.Verdict != policy.Allow {
+			return g.deny(m, d)
+		}
+	}
+	return nil
+}
+
+// agree says whether name is the host that was allowed, or itself allowed.
+func (g *firstBytes) agree(name string) policy.Decision {
+	dest := g.permit.dest
+	h, err := hostOf(name, dest.Port)
+	if err != nil {
+		return policy.Decision{Reason: "names a malformed host: " + err.Error()}
+	}
+	if h.Host == dest.Host && h.Addr == dest.Addr {
+		return policy.Decision{Verdict: policy.Allow}
+	}
+	d := g.permit.network.Decide(policy.HostPort{Host: h.Host, Addr: h.Addr, Port: dest.Port})
+	if d.Verdict != policy.Allow {
+		d.Verdict = policy.Deny
+		d.Reason = "the connection names " + printable(h.Name()) + ": " + d.Reason
+	}
+	return d
+}
+
+// hostOf reads a server name or a Host header, whose port is not compared: a
+// tunnel may well be a forwarded port.
+func hostOf(text string, port uint16) (policy.HostPort, error) {
+	if hasPort(text) {
+		return policy.ParseHostPort(text)
+	}
+	return policy.NewHostPort(text, port)
+}
+
+func (g *firstBytes) deny(m firstMessage, d policy.Decision) error {
+	return g.server.deny(request{dest: g.permit.dest, op: g.permit.op + " " + string(m.proto)}, d)
+}
+
+// refuse tells the client in the protocol it speaks.
+func (g *firstBytes) refuse(m firstMessage, err error) {
+	if g.client == nil {
+		return
+	}
+	var denied *deniedError
+	switch {
+	case m.proto == protoTLS:
+		_, _ = g.client.Write(tlsAccessDenied)
+	case m.proto == protoHTTP && errors.As(err, &denied):
+		_ = denial(denied).Write(g.client)
+	}
+}

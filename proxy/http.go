@@ -1,0 +1,345 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"strings"
+	"time"
+
+	"github.com/elazarl/goproxy"
+
+	"github.com/gosrt/gosrt/policy"
+)
+
+// contextKey marks values that travel in a request's context.
+type contextKey int
+
+const (
+	clientKey contextKey = iota // *endpoint the request came in on
+	permitKey                   // permit of a plain request
+	outKey                      // *endpoint that a CONNECT was given
+)
+
+// startHTTP builds the HTTP side. goproxy sees a request only after the front
+// has judged it; its dials take what the front put into the context and
+// otherwise fail, so that no path of the library can open a connection.
+func (s *Server) startHTTP() {
+	s.transport = &http.Transport{
+		DialContext:            s.dialPermitted,
+		DisableCompression:     true, // else bodies are decompressed on the way
+		MaxIdleConnsPerHost:    16,
+		IdleConnTimeout:        keepAliveTimeout,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+	}
+	p := goproxy.NewProxyHttpServer()
+	p.Tr = s.transport
+	p.ConnectDial = nil // NewProxyHttpServer fills it from HTTPS_PROXY
+	p.ConnectDialWithReq = takeOut
+	p.Logger = log.New(io.Discard, "", 0)
+	p.KeepAcceptEncoding = true
+	p.KeepDestinationHeaders = true // 1xx headers are gone by then; ours stay
+	p.OnRequest().DoFunc(cleanRequest)
+	p.OnResponse().DoFunc(cleanResponse)
+	p.OnRequest().HandleConnectFunc(acceptGiven)
+	s.goproxy = p
+	s.http = &http.Server{
+		Handler:           http.HandlerFunc(s.front),
+		ReadHeaderTimeout: handshakeTimeout,
+		IdleTimeout:       keepAliveTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          log.New(io.Discard, "", 0),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, clientKey, c)
+		},
+		// Otherwise the server answers OPTIONS * itself.
+		DisableGeneralOptionsHandler: true,
+	}
+	s.running.Add(1)
+	go func() {
+		defer s.running.Done()
+		_ = s.http.Serve(handover{s})
+	}()
+}
+
+// handover is the listener of the HTTP server: it accepts what serveHTTP hands over.
+type handover struct{ s *Server }
+
+func (h handover) Accept() (net.Conn, error) {
+	select {
+	case c := <-h.s.httpConns:
+		return c, nil
+	case <-h.s.ctx.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+func (h handover) Close() error   { return nil }
+func (h handover) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4zero} }
+
+// serveHTTP lets the HTTP server have the connection and waits for its end.
+func (s *Server) serveHTTP(client *endpoint) {
+	select {
+	case s.httpConns <- client:
+		<-client.done
+	case <-s.ctx.Done():
+	}
+}
+
+// front judges every request before goproxy sees it.
+func (s *Server) front(w http.ResponseWriter, r *http.Request) {
+	client, _ := r.Context().Value(clientKey).(*endpoint)
+	switch {
+	case client == nil:
+		refuse(w, http.StatusInternalServerError, "BUG(gosrt): a request without its connection")
+	case r.Method == http.MethodConnect:
+		s.serveCONNECT(w, r, client)
+	default:
+		s.servePlain(w, r, client)
+	}
+}
+
+// serveCONNECT opens the destination first, so that a failure is an ordinary
+// response, and then lets goproxy answer 200 and carry the tunnel.
+func (s *Server) serveCONNECT(w http.ResponseWriter, r *http.Request, client *endpoint) {
+	// net/http takes the authority from the request line alone; a target that it
+	// read differently from what is written is not carried.
+	if r.RequestURI != r.URL.Host {
+		s.malformed(w, r.RequestURI, r.Method, errors.New("not an authority"))
+		return
+	}
+	dest, err := policy.ParseHostPort(r.RequestURI)
+	if err != nil {
+		s.malformed(w, r.RequestURI, r.Method, err)
+		return
+	}
+	p, err := s.admit(r.Context(), request{dest: dest, protocol: "CONNECT", op: "CONNECT"})
+	if err != nil {
+		s.refuseCONNECT(w, dest, err)
+		return
+	}
+	// A client that has sent all it will send still wants its answer, so its
+	// half-close does not end the dial.
+	ctx := context.WithoutCancel(r.Context())
+	out, err := s.open(ctx, p)
+	if err != nil {
+		s.refuseCONNECT(w, dest, err)
+		return
+	}
+	out.guard = s.inspect(p, client)
+	s.goproxy.ServeHTTP(w, r.WithContext(context.WithValue(ctx, outKey, out)))
+}
+
+// refuseCONNECT answers a denied or failed CONNECT. A client that speaks SSH
+// already is told through SSH, because it will never show an HTTP body.
+func (s *Server) refuseCONNECT(w http.ResponseWriter, dest policy.HostPort, err error) {
+	var denied *deniedError
+	if dest.Port == sshPort && errors.As(err, &denied) && s.refuseEarlySSH(w, denied) {
+		return
+	}
+	respond(w, err)
+}
+
+// refuseEarlySSH looks for an SSH greeting sent along with the CONNECT.
+func (s *Server) refuseEarlySSH(w http.ResponseWriter, denied *deniedError) bool {
+	rc := http.NewResponseController(w)
+	conn, rw, err := rc.Hijack()
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	early, _ := rw.Reader.Peek(rw.Reader.Buffered())
+	if strings.HasPrefix(string(early), "SSH-") {
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n")
+		_, _ = conn.Write(sshRefusal(denied.line()))
+	} else {
+		_ = denial(denied).Write(conn)
+	}
+	lingerClose(conn)
+	return true
+}
+
+// lingerClose half-closes and gives the peer a moment to read: closing with
+// unread bytes would reset the connection and lose the answer.
+func lingerClose(conn net.Conn) {
+	if c, ok := conn.(interface{ CloseWrite() error }); ok {
+		_ = c.CloseWrite()
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+	_, _ = io.Copy(io.Discard, io.LimitReader(conn, 1<<20))
+	_ = conn.Close()
+}
+
+// takeOut is goproxy's dial for CONNECT.
+func takeOut(r *http.Request, _, _ string) (net.Conn, error) {
+	if out, ok := r.Context().Value(outKey).(*endpoint); ok {
+		return out, nil
+	}
+	return nil, errors.New("BUG(gosrt): a tunnel that was not admitted")
+}
+
+// acceptGiven accepts a CONNECT that has its connection and rejects all else:
+// without any handler goproxy would accept.
+func acceptGiven(host string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
+	if ctx.Req.Context().Value(outKey) == nil {
+		return goproxy.RejectConnect, host
+	}
+	return &goproxy.ConnectAction{Action: goproxy.ConnectAccept}, host
+}
+
+// servePlain carries one request in absolute form, or one of a captured
+// connection in origin form.
+func (s *Server) servePlain(w http.ResponseWriter, r *http.Request, client *endpoint) {
+	dest, err := plainDest(r, client)
+	if err != nil {
+		s.malformed(w, r.RequestURI, r.Method, err)
+		return
+	}
+	req := request{dest: dest, protocol: "HTTP", op: r.Method}
+	p, err := s.admit(r.Context(), req)
+	if err != nil {
+		respond(w, err)
+		return
+	}
+	r.URL.Scheme = "http"
+	r.URL.Host = authority(dest)
+	r.Host = r.URL.Host // whatever the client's Host header says
+	if r.Header.Get("Upgrade") != "" {
+		s.relayUpgrade(w, r, p, client)
+		return
+	}
+	ctx := context.WithValue(r.Context(), permitKey, p)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: informational(w)})
+	s.goproxy.ServeHTTP(flushing{w}, r.WithContext(ctx))
+}
+
+// plainDest reads the destination from the request line as it was written.
+func plainDest(r *http.Request, client *endpoint) (policy.HostPort, error) {
+	rest, ok := cutScheme(r.RequestURI)
+	switch {
+	case !ok && strings.Contains(r.RequestURI, "://"):
+		return policy.HostPort{}, errors.New("only http:// is proxied; use CONNECT for anything else")
+	case !ok:
+		return policy.HostPort{}, errors.New("this is a proxy; send the request in absolute form")
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	if !hasPort(rest) {
+		rest += ":80"
+	}
+	return policy.ParseHostPort(rest)
+}
+
+func cutScheme(uri string) (rest string, ok bool) {
+	const scheme = "http://"
+	if len(uri) < len(scheme) || !strings.EqualFold(uri[:len(scheme)], scheme) {
+		return "", false
+	}
+	return uri[len(scheme):], true
+}
+
+func hasPort(authority string) bool {
+	i := strings.LastIndexByte(authority, ':')
+	return i >= 0 && !strings.Contains(authority[i:], "]")
+}
+
+// authority spells a destination for Host and URL, without the default port.
+func authority(h policy.HostPort) string {
+	text := h.String()
+	return strings.TrimSuffix(text, ":80")
+}
+
+// dialPermitted is the transport's dial: it opens only what a permit names.
+func (s *Server) dialPermitted(ctx context.Context, _, _ string) (net.Conn, error) {
+	p, ok := ctx.Value(permitKey).(permit)
+	if !ok {
+		return nil, errors.New("BUG(gosrt): a request that was not admitted")
+	}
+	return s.open(ctx, p)
+}
+
+// hopHeaders belong to one connection and never travel further (RFC 9110
+// section 7.6.1, and what older agents send).
+var hopHeaders = []string{
+	"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate",
+	"Proxy-Authorization", "Te", "Upgrade", "Http2-Settings",
+}
+
+func stripHop(h http.Header) {
+	for _, list := range h["Connection"] {
+		for name := range strings.SplitSeq(list, ",") {
+			if name = textproto.TrimString(name); !strings.EqualFold(name, "Host") {
+				h.Del(name)
+			}
+		}
+	}
+	for _, name := range hopHeaders {
+		h.Del(name)
+	}
+}
+
+func cleanRequest(r *http.Request, _ *goproxy.ProxyCtx) (*http.Request, *http.Response) {
+	trailers := strings.Contains(strings.ToLower(r.Header.Get("Te")), "trailers")
+	stripHop(r.Header)
+	if trailers { // the one TE value that is about the whole chain
+		r.Header.Set("Te", "trailers")
+	}
+	if _, ok := r.Header["User-Agent"]; !ok {
+		r.Header["User-Agent"] = []string{""} // else the transport adds its own
+	}
+	return r, nil
+}
+
+// cleanResponse also turns a failed round trip into an answer that says why.
+func cleanResponse(resp *http.Response, ctx *goproxy.ProxyCtx) *http.Response {
+	if resp == nil {
+		resp = answer(ctx.Error)
+		resp.Request = ctx.Req
+		return resp
+	}
+	stripHop(resp.Header)
+	return resp
+}
+
+// flushing sends every piece of a body on as it comes: goproxy would hold a
+// chunked one until it is complete.
+type flushing struct{ http.ResponseWriter }
+
+func (f flushing) Write(p []byte) (int, error) {
+	n, err := f.ResponseWriter.Write(p)
+	f.Flush()
+	return n, err
+}
+
+func (f flushing) Flush() { _ = http.NewResponseController(f.ResponseWriter).Flush() }
+
+func (f flushing) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return http.NewResponseController(f.ResponseWriter).Hijack()
+}
+
+func (f flushing) Unwrap() http.ResponseWriter { return f.ResponseWriter }
+
+// informational passes 1xx responses on. 100 is the server's own business: it
+// follows from reading the body.
+func informational(w http.ResponseWriter) func(int, textproto.MIMEHeader) error {
+	return func(code int, header textproto.MIMEHeader) error {
+		if code == http.StatusContinue {
+			return nil
+		}
+		h := w.Header()
+		for name, values := range header {
+			h[name] = values
+		}
+		w.WriteHeader(code)
+		clear(h)
+		return nil
+	}
+}
