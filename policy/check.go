@@ -17,7 +17,7 @@ func (b *builder) checkRoots(x *FileIndex) error {
 	for _, r := range b.writeRoots() {
 		d := x.DecideRead(r.Path)
 		_, listed := x.reopened[r.Path]
-		if d.Verdict == Allow && !listed || d.Verdict == Allow && !x.hiddenAt(x.covering(r.Path)) {
+		if d.Verdict == Allow && !listed || d.Verdict == Allow && !hiddenAt(x.covering(r.Path)) {
 			continue
 		}
 		if builtin(r.Rule) {
@@ -31,7 +31,7 @@ func (b *builder) checkRoots(x *FileIndex) error {
 // checkDir keeps the working directory what it was.
 func (b *builder) checkDir(x *FileIndex) error {
 	d := x.DecideRead(b.dir.Path)
-	if d.Verdict != Allow || x.hiddenAt(x.covering(b.dir.Path)) {
+	if d.Verdict != Allow || hiddenAt(x.covering(b.dir.Path)) {
 		if _, own := private(x.covering(b.dir.Path)); own {
 			return nil
 		}

@@ -203,14 +203,14 @@ func (x *FileIndex) decideWrite(path string, lifted func(hit) bool) Decision {
 		read.Reason = "hidden, so it cannot be written"
 		return read
 	}
-	if _, listed := x.reopened[path]; listed && x.hiddenAt(hits) {
+	if _, listed := x.reopened[path]; listed && hiddenAt(hits) {
 		return Decision{Reason: "hidden, so it cannot be written"}
 	}
 	return allow.decide(Allow, "opened for writing")
 }
 
 // hiddenAt says that a path is readable only as the way to a re-opened place.
-func (x *FileIndex) hiddenAt(hits []hit) bool {
+func hiddenAt(hits []hit) bool {
 	deny, allow := strongest(hits, AllowRead, DenyRead)
 	return deny.FileRule != nil && !wins(allow, deny)
 }

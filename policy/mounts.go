@@ -47,14 +47,15 @@ type point struct {
 	access access
 	info   FileInfo
 	rule   *FileRule
-	hit    bool // an absent or linked place: holds its ancestors, is not mounted
+	held   bool // by name only: absent, or a link. It holds its ancestors, and is not mounted
+	mount  bool // access differs from what is around it
 }
 
 // mounter builds the list. It is separate from builder because it only reads.
 type mounter struct {
 	*builder
 	index *FileIndex
-	at    map[string]point // the points that are mounted or could be
+	at    map[string]point
 	list  []Mount
 	late  []Mount // remounts, after everything is in place
 }
@@ -88,10 +89,10 @@ func ownTree(p string) string {
 func (m *mounter) points() []point {
 	byPath := map[string]point{}
 	add := func(path string, r *FileRule, mountable bool) {
-		if old, known := byPath[path]; known && !old.hit {
+		if old, known := byPath[path]; known && !old.held {
 			return
 		}
-		byPath[path] = point{path: path, access: m.access(path), info: m.infos[path], rule: r, hit: !mountable}
+		byPath[path] = point{path: path, access: m.access(path), info: m.infos[path], rule: r, held: !mountable}
 	}
 	for i := range m.files {
 		if r := &m.files[i]; !r.Pattern && r.Path != "/" {
@@ -101,11 +102,16 @@ func (m *mounter) points() []point {
 	for _, f := range m.found {
 		add(f.path, &m.files[f.rule], true)
 	}
-	m.at = byPath
 	points := slices.Collect(maps.Values(byPath))
 	slices.SortFunc(points, func(a, b point) int {
 		return cmp.Or(cmp.Compare(depth(a.path), depth(b.path)), cmp.Compare(a.path, b.path))
 	})
+	m.at = map[string]point{"/": {path: "/", access: m.access("/"), mount: true}}
+	for i := range points {
+		p := &points[i]
+		p.mount = !p.held && p.access != unseen && (p.access == fresh || p.access != m.around(p.path).access)
+		m.at[p.path] = *p
+	}
 	return points
 }
 
@@ -119,7 +125,7 @@ func (m *mounter) access(path string) access {
 		return unseen
 	}
 	switch {
-	case m.hiddenAt(path, hits):
+	case hiddenAt(hits):
 		return hidden
 	case m.index.DecideWrite(path).Verdict == Allow:
 		return writable
@@ -127,13 +133,9 @@ func (m *mounter) access(path string) access {
 	return readOnly
 }
 
-func (m *mounter) hiddenAt(path string, hits []hit) bool {
-	return m.index.hiddenAt(hits)
-}
-
 // base is the host's tree, or an empty one where "/" itself is hidden.
 func (m *mounter) base(points []point) {
-	root := point{path: "/", access: m.access("/")}
+	root := m.at["/"]
 	switch root.access {
 	case hidden:
 		m.hide(point{path: "/", access: hidden, info: m.dirInfo("/"), rule: m.ruleAt("/")}, true)
@@ -163,8 +165,7 @@ func (m *mounter) dirInfo(path string) FileInfo {
 
 // place mounts one point, where access differs from what is around it.
 func (m *mounter) place(p point, points []point) {
-	around := m.around(p.path)
-	if p.hit || p.access == unseen || p.access == around.access && p.access != fresh {
+	if !p.mount {
 		return
 	}
 	switch p.access {
@@ -175,7 +176,7 @@ func (m *mounter) place(p point, points []point) {
 	case readOnly:
 		m.bind(MountROBind, p)
 	case writable:
-		if around.access != readOnly && m.needsPins(p, points) {
+		if m.around(p.path).access != readOnly && len(m.pins(p, points)) > 0 {
 			m.bind(MountBind, p) // pins need the host's directories to be there
 		}
 		m.pin(p, points)
@@ -183,14 +184,13 @@ func (m *mounter) place(p point, points []point) {
 	}
 }
 
-// around is the nearest point above path that has a mount of its own or could have.
+// around is the nearest mount above path.
 func (m *mounter) around(path string) point {
-	for dir := parent(path); dir != "/"; dir = parent(dir) {
-		if p, ok := m.at[dir]; ok && !p.hit && p.access != unseen {
+	for dir := parent(path); ; dir = parent(dir) {
+		if p := m.at[dir]; p.mount {
 			return p
 		}
 	}
-	return point{path: "/", access: m.access("/")}
 }
 
 func (m *mounter) fresh(p point) {
@@ -225,7 +225,7 @@ func (m *mounter) hide(p point, holdsOpen bool) {
 
 func (m *mounter) holdsOpen(dir string, points []point) bool {
 	return slices.ContainsFunc(points, func(p point) bool {
-		return !p.hit && beneath(dir, p.path) && (p.access == readOnly || p.access == writable)
+		return p.mount && beneath(dir, p.path) && (p.access == readOnly || p.access == writable)
 	})
 }
 
@@ -235,10 +235,6 @@ func (m *mounter) bind(kind MountKind, p point) {
 		bind.Dev, bind.Ino = 0, 0
 	}
 	m.add(bind)
-}
-
-func (m *mounter) needsPins(root point, points []point) bool {
-	return len(m.pins(root, points)) > 0
 }
 
 func (m *mounter) pin(root point, points []point) {

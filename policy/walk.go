@@ -46,7 +46,7 @@ func (b *builder) addFound(rule int, r FileRule, spelled string) {
 
 // walk lists the paths below the pattern's base that it matches, and the
 // directories that could not be listed although a match may lie in them. Below a
-// match it goes on only where something is opened again.
+// match it goes on only where something is opened again, there or below.
 func (b *builder) walk(g glob, kind FileKind) []string {
 	w := &walker{fs: b.fs, glob: g, denies: kind != AllowRead, reopened: b.reopenedBelow, seen: map[visit]bool{}}
 	w.slots = make(chan struct{}, walkers)
@@ -60,7 +60,7 @@ func (b *builder) walk(g glob, kind FileKind) []string {
 
 func (b *builder) reopenedBelow(dir string) bool {
 	return slices.ContainsFunc(b.files, func(r FileRule) bool {
-		return (r.Kind == AllowRead || r.Kind == AllowWrite) && !r.Fresh && (beneath(dir, r.Path) || r.Pattern)
+		return (r.Kind == AllowRead || r.Kind == AllowWrite) && !r.Fresh && (within(dir, r.Path) || r.Pattern)
 	})
 }
 
@@ -144,7 +144,7 @@ func (w *walker) entry(p string, e DirEntry, s states) {
 	case e.Type&fs.ModeSymlink != 0 && w.denies:
 		at := newResolver(w.fs).resolve(p)
 		if at.dir() && !within(at.Path, p) { // a link upwards leads to what is walked already
-			w.enter(p, next, visit{at.Info.Dev, at.Info.Ino, next})
+			w.enter(at.Path, next, visit{at.Info.Dev, at.Info.Ino, next})
 		}
 	}
 }
