@@ -1,0 +1,89 @@
+package sandbox
+
+import (
+	"errors"
+	"net"
+	"os"
+
+	"github.com/gosrt/gosrt/policy"
+	"github.com/gosrt/gosrt/sandbox/linux"
+)
+
+func initBackend() { linux.Init() }
+
+func startBackend(bwrap string, b backendConfig) (running, error) {
+	path, err := linux.FindBwrap(bwrap, func(p string) bool {
+		return b.plan.DecideWrite(p).Verdict == policy.Allow
+	})
+	if err != nil {
+		return running{}, refusedBwrap(err)
+	}
+	p, err := linux.Start(linux.Config{
+		Plan: b.plan, Bwrap: path, Stdin: b.stdin, Stdout: b.stdout, Stderr: b.stderr,
+		OnListeners: func(all []net.Listener) error {
+			for _, l := range all {
+				b.serve(l)
+			}
+			return nil
+		},
+		OnStop: b.onStop,
+		Grace:  b.grace,
+	})
+	if err != nil {
+		return running{}, diagnose(err, hostFacts())
+	}
+	return running{
+		wait:       func() Result { return resultOf(p.Wait()) },
+		signal:     p.Signal,
+		kill:       p.Kill,
+		foreground: p.Foreground,
+	}, nil
+}
+
+func resultOf(s linux.Status) Result {
+	switch {
+	case s.Missing:
+		return Result{Outcome: NotFound, Status: StatusNotFound, Detail: s.Detail}
+	case s.NotExecutable:
+		return Result{Outcome: NotExecutable, Status: StatusNotExecutable, Detail: s.Detail}
+	case s.Signal != 0:
+		return Result{Outcome: Signaled, Status: StatusSignal + int(s.Signal), Signal: s.Signal}
+	}
+	return Result{Outcome: Exited, Status: s.Code}
+}
+
+func refusedBwrap(err error) error {
+	refused := &RefusedError{Feature: "bubblewrap", Got: err.Error(), Err: err}
+	if errors.Is(err, linux.ErrNoBwrap) {
+		refused.Got = "not found in /usr/bin, /bin or /usr/local/bin"
+		refused.Hint = installHint(osRelease())
+	}
+	return refused
+}
+
+func osRelease() string {
+	data, _ := os.ReadFile("/etc/os-release")
+	return string(data)
+}
+
+func hostFacts() facts {
+	read := func(path string) string {
+		data, _ := os.ReadFile(path)
+		return string(data)
+	}
+	return facts{
+		apparmorUserns: read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
+		usernsClone:    read("/proc/sys/kernel/unprivileged_userns_clone"),
+		maxUserns:      read("/proc/sys/user/max_user_namespaces"),
+		container:      inContainer(),
+	}
+}
+
+func inContainer() bool {
+	for _, path := range []string{"/.dockerenv", "/run/.containerenv"} {
+		if _, err := os.Stat(path); err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+//go:build linux || darwin
+
+package sandbox
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+var forwarded = []os.Signal{
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+}
+
+// forwardSignals runs until the command has ended. Signals that this process
+// was started with as ignored (nohup) stay ignored.
+func (c *Cmd) forwardSignals() {
+	var wanted []os.Signal
+	for _, s := range forwarded {
+		if !signal.Ignored(s) {
+			wanted = append(wanted, s)
+		}
+	}
+	ch := make(chan os.Signal, 16)
+	signal.Notify(ch, wanted...)
+	defer signal.Stop(ch)
+	for {
+		select {
+		case s := <-ch:
+			c.run.signal(s.(syscall.Signal))
+		case <-c.over:
+			return
+		}
+	}
+}
+
+// stopDelay is how long after "stopped" a "continued" may still follow when the
+// terminal stopped the whole group and the user's shell continued it.
+const stopDelay = 50 * time.Millisecond
+
+// onStop follows a command that was stopped alone (bash's suspend): the shell
+// outside can only see this process.
+func (c *Cmd) onStop(stopped bool) {
+	if !c.ForwardSignals {
+		return
+	}
+	c.mu.Lock()
+	c.stops++
+	mine := c.stops
+	c.mu.Unlock()
+	if !stopped {
+		return
+	}
+	time.AfterFunc(stopDelay, func() {
+		c.mu.Lock()
+		still := c.stops == mine
+		c.mu.Unlock()
+		if still {
+			reclaimTerminal()
+			unix.Kill(0, unix.SIGSTOP)
+			c.run.foreground()
+		}
+	})
+}
