@@ -1,0 +1,63 @@
+package policy
+
+// tomlKeys is every key of a policy file. What is not here is an error.
+var tomlKeys = []keyRow{
+	{"", "extends", readExtends},
+	{"", "bwrap", readSetting(func(p *Policy) *string { return &p.Bwrap }, absoluteFile, never)},
+
+	{"filesystem", "denyRead", readPaths(func(p *Policy) *[]PathRule { return &p.Filesystem.DenyRead })},
+	{"filesystem", "allowRead", readPaths(func(p *Policy) *[]PathRule { return &p.Filesystem.AllowRead })},
+	{"filesystem", "allowWrite", readPaths(func(p *Policy) *[]PathRule { return &p.Filesystem.AllowWrite })},
+	{"filesystem", "denyWrite", readPaths(func(p *Policy) *[]PathRule { return &p.Filesystem.DenyWrite })},
+	{"filesystem", "tmp", readWord(func(p *Policy) *TmpMode { return &p.Filesystem.Tmp }, tmpWords, equal(TmpPrivate))},
+	{"filesystem", "absent", readWord(func(p *Policy) *AbsentMode { return &p.Filesystem.Absent }, absentWords, never)},
+	{"filesystem", "writeImpliesRead", readSetting(func(p *Policy) *bool { return &p.Filesystem.WriteImpliesRead }, boolean, equal(false))},
+
+	{"network", "allowedDomains", readHosts(func(p *Policy) *[]HostRule { return &p.Network.Allowed }, ParseHostPattern)},
+	{"network", "deniedDomains", readHosts(func(p *Policy) *[]HostRule { return &p.Network.Denied }, ParseDeniedPattern)},
+	{"network", "deniedDomainReasons", readReasons},
+	{"network", "deniedResolvedAddresses", readAddresses},
+	{"network", "privateAddresses", readWord(func(p *Policy) *bool { return &p.Network.PrivateDenied }, privateWords, equal(true))},
+	{"network", "sni", readWord(func(p *Policy) *bool { return &p.Network.SNIIgnored }, sniWords, equal(false))},
+	{"network", "transparent", readSetting(func(p *Policy) *bool { return &p.Network.NoTransparent }, notBoolean, equal(true))},
+	{"network", "upstream", readSetting(func(p *Policy) *string { return &p.Network.Upstream }, upstreamURL, never)},
+	{"network", "allowUnixSockets", readPaths(func(p *Policy) *[]PathRule { return &p.Network.UnixSockets })},
+	{"network", "hostPorts", readHostPorts},
+	{"network", "publish", readPublish},
+	{"network", "ask", readSetting(func(p *Policy) *bool { return &p.Network.Ask }, boolean, equal(false))},
+	{"network", "hosts", readHostTable},
+
+	{"env", "mode", readWord(func(p *Policy) *bool { return &p.Env.Minimal }, envWords, equal(true))},
+	{"env", "pass", readEnvNames(func(p *Policy) *[]EnvRule { return &p.Env.Pass })},
+	{"env", "set", readEnvSet},
+	{"env", "unset", readEnvNames(func(p *Policy) *[]EnvRule { return &p.Env.Unset })},
+
+	{"report", "reads", readSetting(func(p *Policy) *bool { return &p.Report.Reads }, boolean, equal(true))},
+	{"report", "audit", readAudit},
+
+	{"darwin", "trustd", readSetting(func(p *Policy) *bool { return &p.Darwin.Trustd }, boolean, equal(false))},
+	{"darwin", "appleEvents", readSetting(func(p *Policy) *bool { return &p.Darwin.AppleEvents }, boolean, equal(false))},
+	{"darwin", "keychain", readSetting(func(p *Policy) *bool { return &p.Darwin.Keychain }, boolean, equal(false))},
+	{"darwin", "launchServices", readSetting(func(p *Policy) *bool { return &p.Darwin.LaunchServices }, boolean, equal(false))},
+	{"darwin", "pty", readSetting(func(p *Policy) *bool { return &p.Darwin.Pty }, boolean, equal(false))},
+	{"darwin", "machLookup", readMachLookup},
+}
+
+// word is one spelling of a setting's value.
+type word[T comparable] struct {
+	text  string
+	value T
+}
+
+var (
+	tmpWords     = []word[TmpMode]{{"private", TmpPrivate}, {"host", TmpHost}}
+	absentWords  = []word[AbsentMode]{{"guard", AbsentGuard}, {"cover", AbsentCover}}
+	privateWords = []word[bool]{{"allow", false}, {"deny", true}}
+	sniWords     = []word[bool]{{"match", false}, {"ignore", true}}
+	envWords     = []word[bool]{{"scrub", false}, {"minimal", true}}
+)
+
+// equal and never say which value of a setting only tightens.
+func equal[T comparable](tight T) func(T) bool { return func(value T) bool { return value == tight } }
+
+func never[T any](T) bool { return false }
