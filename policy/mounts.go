@@ -20,7 +20,8 @@ import (
 //     mount (no EXDEV), but its directory entry is a mount point, and the kernel
 //     answers EBUSY to whoever renames or removes it (is_local_mountpoint,
 //     fs/namespace.c). Without pins "mv .git x; mkdir .git" rebuilds a protected
-//     path without its protection.
+//     path without its protection. Where "/" is a write root, its top-level
+//     directories take its place (topLevel).
 //  4. /proc, with what changes the whole machine read-only again: for a root
 //     caller bwrap leaves it writable. Then /dev: a bind of a tree that holds
 //     devices makes them unusable (nodev), so it comes after all of those.
@@ -63,7 +64,7 @@ type mounter struct {
 func (b *builder) mounts() []Mount {
 	m := &mounter{builder: b, index: b.files.Index()}
 	points := m.points()
-	m.base(points)
+	m.base()
 	for _, tree := range []string{"", "/proc", "/dev"} {
 		for _, p := range points {
 			if tree == ownTree(p.path) {
@@ -102,6 +103,9 @@ func (m *mounter) points() []point {
 	for _, f := range m.found {
 		add(f.path, &m.files[f.rule], true)
 	}
+	if m.access("/") == writable {
+		m.topLevel(byPath)
+	}
 	points := slices.Collect(maps.Values(byPath))
 	slices.SortFunc(points, func(a, b point) int {
 		return cmp.Or(cmp.Compare(depth(a.path), depth(b.path)), cmp.Compare(a.path, b.path))
@@ -109,10 +113,27 @@ func (m *mounter) points() []point {
 	m.at = map[string]point{"/": {path: "/", access: m.access("/"), mount: true}}
 	for i := range points {
 		p := &points[i]
-		p.mount = !p.held && p.access != unseen && (p.access == fresh || p.access != m.around(p.path).access)
+		p.mount = p.mount || !p.held && p.access != unseen && (p.access == fresh || p.access != m.around(p.path).access)
 		m.at[p.path] = *p
 	}
 	return points
+}
+
+// topLevel makes each directory of a writable "/" that holds a place where
+// writing ends a write root of its own: pins below "/" itself would not last, as
+// bwrap leaves what lies under its root behind (pivot_root). The price is that a
+// rename from one top-level directory to another answers EXDEV, and mv copies.
+func (m *mounter) topLevel(points map[string]point) {
+	for _, p := range slices.Collect(maps.Values(points)) {
+		top := "/" + components(p.path)[0]
+		if p.access == writable || p.access == unseen || top == p.path {
+			continue
+		}
+		info, err := m.lstat(top)
+		if at, known := points[top]; err == nil && info.Mode.IsDir() && (!known || at.access == writable) {
+			points[top] = point{path: top, access: writable, info: info, rule: m.ruleAt("/"), mount: true}
+		}
+	}
 }
 
 // access asks the decision table.
@@ -134,15 +155,13 @@ func (m *mounter) access(path string) access {
 }
 
 // base is the host's tree, or an empty one where "/" itself is hidden.
-func (m *mounter) base(points []point) {
+func (m *mounter) base() {
 	root := m.at["/"]
 	switch root.access {
 	case hidden:
 		m.hide(point{path: "/", access: hidden, info: m.dirInfo("/"), rule: m.ruleAt("/")}, true)
 		return
 	case writable:
-		m.add(Mount{Kind: MountROBind, Source: "/", Dest: "/", Dir: true, Why: "the host, to hold the pins"})
-		m.pin(root, points)
 		m.add(Mount{Kind: MountBind, Source: "/", Dest: "/", Dir: true, Why: m.why(m.ruleAt("/"))})
 	default:
 		m.add(Mount{Kind: MountROBind, Source: "/", Dest: "/", Dir: true, Why: "the host, read-only"})

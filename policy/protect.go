@@ -108,13 +108,9 @@ func gitRows() []Protected {
 // directory. Rows outside every write root are left out: nothing is writable there.
 func (b *builder) protect(repos []repo) error {
 	roots := b.writeRoots()
-	opened := map[string]PathRule{}
-	for _, r := range roots {
-		opened[r.Path] = r.Rule
-	}
 	for _, row := range ProtectedPaths() {
 		for _, dir := range b.rowDirs(row, roots, repos) {
-			if err := b.protectAt(row, join(dir, row.Path), opened); err != nil {
+			if err := b.protectAt(row, join(dir, row.Path), roots); err != nil {
 				return err
 			}
 		}
@@ -122,7 +118,7 @@ func (b *builder) protect(repos []repo) error {
 	for _, r := range repos {
 		if r.dotGit != "" {
 			row := Protected{Path: ".git", Group: "git", Reason: reasonGitDir}
-			if err := b.protectAt(row, r.dotGit, opened); err != nil {
+			if err := b.protectAt(row, r.dotGit, roots); err != nil {
 				return err
 			}
 		}
@@ -165,12 +161,13 @@ func (b *builder) rowDirs(row Protected, roots []FileRule, repos []repo) []strin
 // protectAt protects one place, unless the user named exactly that place in
 // allowWrite. An allowWrite beneath it is refused: it would open part of what
 // the row closes as a whole.
-func (b *builder) protectAt(row Protected, p string, opened map[string]PathRule) error {
+func (b *builder) protectAt(row Protected, p string, roots []FileRule) error {
 	at := b.resolve(p)
-	if !b.writable(at) {
+	if !inRoots(roots, at) {
 		return nil
 	}
-	for path, r := range opened {
+	for _, root := range roots {
+		path, r := root.Path, root.Rule
 		switch {
 		case path == at.Path && row.Never, beneath(at.Path, path) && row.Never:
 			return ruleError(AllowWrite, r, fmt.Sprintf("%q is never opened: %s", at.Path, row.Reason))
@@ -185,9 +182,9 @@ func (b *builder) protectAt(row Protected, p string, opened map[string]PathRule)
 	return nil
 }
 
-// writable says that a place, or a link on the way to it, lies in a write root.
-func (b *builder) writable(at place) bool {
-	for _, root := range b.writeRoots() {
+// inRoots says that a place, or a link on the way to it, lies in a write root.
+func inRoots(roots []FileRule, at place) bool {
+	for _, root := range roots {
 		for _, p := range append([]string{at.Path}, at.Links...) {
 			if within(root.Path, p) {
 				return true

@@ -69,12 +69,19 @@ func (v View) Writes(path string) bool {
 // Pinned says that path is a mount point in some layer, so that the kernel
 // refuses to rename or remove it.
 func (v View) Pinned(path string) bool {
+	pinned := false
 	for _, m := range v.mounts {
-		if m.Dest == path {
-			return true
+		if m.Kind == policy.MountRemountRO {
+			continue
+		}
+		switch m.Dest {
+		case path:
+			pinned = true
+		case "/": // what lies under bwrap's root does not outlive its pivot_root
+			pinned = false
 		}
 	}
-	return false
+	return pinned
 }
 
 func within(dir, path string) bool {
