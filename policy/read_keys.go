@@ -39,7 +39,7 @@ func readHosts(list func(*Policy) *[]HostRule, parse parsePattern) func(*reader,
 			return err
 		}
 		for _, item := range items {
-			rules, err := parseHostEntry(item.text, r.origin(item), parse)
+			rules, err := hostEntryRules(item.text, r.origin(item), parse)
 			if err != nil {
 				return r.fault(item, key, "%v", err)
 			}
@@ -50,9 +50,9 @@ func readHosts(list func(*Policy) *[]HostRule, parse parsePattern) func(*reader,
 	}
 }
 
-// parseHostEntry reads one entry of a host list. A leading dot is short for the name
+// hostEntryRules reads one entry of a host list. A leading dot is short for the name
 // itself and every name below it, as in cookies and NO_PROXY.
-func parseHostEntry(text string, origin Origin, parse parsePattern) ([]HostRule, error) {
+func hostEntryRules(text string, origin Origin, parse parsePattern) ([]HostRule, error) {
 	spellings := []string{text}
 	if apex, ok := strings.CutPrefix(text, "."); ok {
 		spellings = []string{apex, "*." + apex}
