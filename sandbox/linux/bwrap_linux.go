@@ -42,10 +42,10 @@ func FindBwrap(named string, writable func(string) bool) (string, error) {
 	return "", ErrNoBwrap
 }
 
-// featuresOf looks for option names in the binary itself: running bwrap --help
+// FeaturesOf looks for option names in the binary itself: running bwrap --help
 // would cost a tenth of a start, and version numbers say nothing of a
 // distribution's backports.
-func featuresOf(bwrap string) Features {
+func FeaturesOf(bwrap string) Features {
 	data, err := os.ReadFile(bwrap)
 	if err != nil {
 		return Features{}

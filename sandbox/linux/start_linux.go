@@ -152,7 +152,7 @@ func bwrapCommand(c Config, control *os.File) (*exec.Cmd, []*os.File, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	words := Argv(c.Plan, featuresOf(c.Bwrap), false)
+	words := Argv(c.Plan, FeaturesOf(c.Bwrap), false)
 	var files []*os.File
 	open := func(f *os.File, e error) {
 		err = errors.Join(err, e)
