@@ -90,8 +90,10 @@ func (b *builder) rules() error {
 }
 
 func (b *builder) plan(c Command) (*Plan, error) {
+	env, changes := Environ(b.policy, b.host, ProxyEnv{HTTPPort: httpPort, SOCKSPort: socksPort, TmpDir: b.tmpDir()})
 	plan := &Plan{
 		OS: b.host.OS, Argv: c.Argv, Dir: b.dir.Path, Home: b.host.Home, TmpDir: b.tmpDir(),
+		Env: env, EnvChanges: changes,
 		Files:   b.files,
 		Network: b.policy.Network, HTTPPort: httpPort, SOCKSPort: socksPort,
 		Transparent: b.host.Support.Transparent && !b.policy.Network.NoTransparent,
