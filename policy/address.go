@@ -96,10 +96,6 @@ var embeddings = []embedding{
 	{prefix6("::ffff:0:0:0/96"), [4]int{12, 13, 14, 15}, 0}, // IPv4-translated, RFC 2765
 	{prefix6("::/96"), [4]int{12, 13, 14, 15}, 0},           // IPv4-compatible, RFC 4291
 	{prefix6("64:ff9b::/96"), [4]int{12, 13, 14, 15}, 0},    // NAT64, RFC 6052
-	{prefix6("64:ff9b:1::/48"), [4]int{12, 13, 14, 15}, 0},  // local NAT64, RFC 8215, /96 layout
-	{prefix6("64:ff9b:1::/48"), [4]int{6, 7, 9, 10}, 0},     // the same, /48 layout, RFC 6052
-	{prefix6("64:ff9b:1::/48"), [4]int{7, 9, 10, 11}, 0},    // the same, /56 layout
-	{prefix6("64:ff9b:1::/48"), [4]int{9, 10, 11, 12}, 0},   // the same, /64 layout
 	{prefix6("2002::/16"), [4]int{2, 3, 4, 5}, 0},           // 6to4, RFC 3056
 	{prefix6("2001::/32"), [4]int{12, 13, 14, 15}, 0xff},    // Teredo client, RFC 4380
 	{prefix6("2001::/32"), [4]int{4, 5, 6, 7}, 0},           // Teredo server
@@ -119,10 +115,46 @@ func EmbeddedIPv4(a netip.Addr) []netip.Addr {
 			found = append(found, carried(b, e.at, e.flip))
 		}
 	}
+	if localNAT64.Contains(a.WithZone("")) {
+		found = append(found, carriedLocal(b)...)
+	}
 	if b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe {
 		found = append(found, carried(b, [4]int{12, 13, 14, 15}, 0))
 	}
 	return found
+}
+
+// localNAT64 is the prefix for translators of one's own, RFC 8215. Which layout
+// of RFC 6052 its operator uses shows only by the zeros at the end.
+var localNAT64 = prefix6("64:ff9b:1::/48")
+
+// carriedLocal reads the /96 layout where it holds anything, and the shortest
+// of the other layouts that fits.
+func carriedLocal(b [16]byte) []netip.Addr {
+	var found []netip.Addr
+	if [4]byte(b[12:]) != [4]byte{} {
+		found = append(found, carried(b, [4]int{12, 13, 14, 15}, 0))
+	}
+	for _, layout := range []struct {
+		at   [4]int
+		tail int // from here on all zero
+	}{
+		{[4]int{6, 7, 9, 10}, 11}, {[4]int{7, 9, 10, 11}, 12}, {[4]int{9, 10, 11, 12}, 13},
+	} {
+		if allZero(b[layout.tail:]) {
+			return append(found, carried(b, layout.at, 0))
+		}
+	}
+	return found
+}
+
+func allZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func carried(b [16]byte, at [4]int, flip byte) netip.Addr {

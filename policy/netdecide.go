@@ -173,8 +173,7 @@ func (n Network) namesLiterally(h HostPort) bool {
 
 // hostsEntry says whether the policy itself answers name with a.
 func (n Network) hostsEntry(name string, a netip.Addr) bool {
-	addrs, _ := n.Lookup(name)
-	for _, b := range addrs {
+	for _, b := range n.hostAddrs(name) {
 		if b.Unmap().WithZone("") == a {
 			return true
 		}
@@ -185,16 +184,21 @@ func (n Network) hostsEntry(name string, a netip.Addr) bool {
 // Lookup answers a canonical name from the policy's hosts, and localhost by
 // itself, so that no resolver can say otherwise. False: ask the resolver.
 func (n Network) Lookup(name string) ([]netip.Addr, bool) {
+	addrs := n.hostAddrs(name)
+	if len(addrs) == 0 && isLocalhost(name) {
+		addrs = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+	}
+	return addrs, len(addrs) > 0
+}
+
+func (n Network) hostAddrs(name string) []netip.Addr {
 	var addrs []netip.Addr
 	for _, entry := range n.Hosts {
 		if entry.Name == name && name != "" {
 			addrs = append(addrs, entry.Addrs...)
 		}
 	}
-	if len(addrs) == 0 && isLocalhost(name) {
-		addrs = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
-	}
-	return addrs, len(addrs) > 0
+	return addrs
 }
 
 // isLocalhost follows RFC 6761 section 6.3.

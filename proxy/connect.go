@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -93,8 +92,6 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string { return "refused by " + e.Rule }
-
-var errUpstream = errors.New("the upstream proxy failed")
 
 // prefixedConn returns bytes that were read too early first.
 type prefixedConn struct {

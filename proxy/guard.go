@@ -34,6 +34,7 @@ type permit struct {
 	upstream upstream
 	era      uint64
 	asked    bool
+	plain    bool // a plain HTTP request, which an HTTP upstream takes as it is
 }
 
 // deniedError is a request that the policy refuses.
@@ -125,8 +126,7 @@ func keeps(n policy.Network, f flow) bool {
 }
 
 func (s *Server) connect(ctx context.Context, p permit) (net.Conn, netip.Addr, error) {
-	if via := p.upstream.route(p.dest); via != nil {
-		c, err := via.dial(ctx, p.dest)
+	if c, via, err := connectUpstream(ctx, p); via {
 		return c, netip.Addr{}, err
 	}
 	addrs, err := s.resolve(ctx, p.network, p.dest)

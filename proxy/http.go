@@ -215,6 +215,10 @@ func (s *Server) servePlain(w http.ResponseWriter, r *http.Request, client *endp
 		s.relayUpgrade(w, r, p, client)
 		return
 	}
+	p.plain = true
+	// Behind an upstream one connection could serve many destinations, and a
+	// tightened policy could not tell them apart.
+	r.Close = p.upstream.route(p.network, p.dest, true) != nil
 	ctx := context.WithValue(r.Context(), permitKey, p)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: informational(w)})
 	s.goproxy.ServeHTTP(flushing{w}, r.WithContext(ctx))

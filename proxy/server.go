@@ -52,6 +52,7 @@ type Server struct {
 	DrainTimeout time.Duration
 
 	once      sync.Once
+	startErr  error           // what is wrong with Network; every connection fails
 	ctx       context.Context // ends with Close
 	cancel    context.CancelFunc
 	http      *http.Server
@@ -89,7 +90,7 @@ func (s *Server) start() {
 	s.once.Do(func() {
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.network = s.Network
-		s.upstream, _ = s.upstreamOf(s.Network)
+		s.upstream, s.startErr = s.upstreamOf(s.Network)
 		s.listeners = map[net.Listener]struct{}{}
 		s.endpoints = map[*endpoint]struct{}{}
 		s.slots = make(chan struct{}, maxClients)
@@ -106,6 +107,9 @@ func (s *Server) start() {
 func (s *Server) Serve(l net.Listener) error {
 	s.start()
 	defer l.Close()
+	if s.startErr != nil {
+		return s.startErr
+	}
 	if !s.addListener(l) {
 		return errClosed
 	}
