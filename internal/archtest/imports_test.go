@@ -43,7 +43,7 @@ var rooms = map[string]room{
 		others: []string{"github.com/elazarl/goproxy", "github.com/armon/go-socks5", "golang.org/x/net", "golang.org/x/sys"},
 	},
 	"sandbox/linux":  {ours: []string{"policy"}, others: []string{"golang.org/x/net/bpf", "golang.org/x/sys"}},
-	"sandbox/darwin": {ours: []string{"policy"}, others: []string{"golang.org/x/sys"}},
+	"sandbox/darwin": {ours: []string{"policy"}, others: []string{"golang.org/x/sys", "golang.org/x/text/unicode/norm"}},
 	"sandbox": {
 		ours:   []string{"policy", "proxy", "sandbox/linux", "sandbox/darwin"},
 		others: []string{"golang.org/x/sys"},

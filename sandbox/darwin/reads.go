@@ -1,0 +1,269 @@
+package darwin
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gosrt/gosrt/policy"
+)
+
+// hiddenOps are what a hidden place refuses. Writing and linking stand here too:
+// what cannot be read cannot be written, and a link would be a second name.
+var (
+	readOps  = []string{"file-read*", "process-exec*"}
+	writeOps = []string{"file-write*", "file-link"}
+)
+
+// readRules decide reading. The last rule that matches wins, so entries go from
+// shallow to deep, a permission behind a denial of the same place, and entries
+// that nothing of the user's may override behind all others.
+//
+// A pattern stands at the depth of its base. Where a literal entry lies deeper,
+// what the pattern matches strictly beneath that entry is written again behind
+// it: there the pattern's match is the more specific one. Where a permission and
+// a denial are both patterns and meet, the permission ends at any deeper match of
+// the denial.
+func (t fileTable) readRules() []rule {
+	out := []rule{allow("file-read*")}
+	for _, final := range []bool{false, true} {
+		var phase []entry
+		for _, e := range t.reads {
+			if e.Final == final {
+				phase = append(phase, e)
+			}
+		}
+		slices.SortStableFunc(phase, byDepth)
+		for _, e := range phase {
+			if e.Kind == policy.DenyRead || t.useful(e) {
+				out = append(out, t.readStep(e, phase)...)
+			}
+		}
+	}
+	out = append(foldSiblings(out), t.passage()...)
+	return out
+}
+
+func byDepth(a, b entry) int {
+	return cmp.Or(
+		cmp.Compare(depth(a.base()), depth(b.base())),
+		cmp.Compare(rank(a), rank(b)),
+		cmp.Compare(a.base(), b.base()),
+		cmp.Compare(a.Path, b.Path),
+	)
+}
+
+// rank orders entries of equal depth.
+func rank(e entry) int {
+	r := 0
+	if e.glob != nil {
+		r += 2
+	}
+	if e.Kind == policy.AllowRead {
+		r++
+	}
+	return r
+}
+
+// covers says whether the entry reaches p.
+func (e entry) covers(p string) bool {
+	switch {
+	case e.glob == nil && e.Exact:
+		return p == e.path
+	case e.glob == nil:
+		return within(p, e.path)
+	case !within(p, e.glob.base):
+		return false
+	}
+	return e.glob.matches(p) || !e.Exact && e.glob.matchesAbove(p)
+}
+
+// hides says whether a denial covers p, so that a permission there has a
+// meaning. A final permission stands against final and other denials.
+func (t fileTable) hides(p string, final bool) bool {
+	return slices.ContainsFunc(t.reads, func(e entry) bool {
+		return e.Kind == policy.DenyRead && (final || !e.Final) && e.covers(p)
+	})
+}
+
+// useful says whether a permission can meet a denial.
+func (t fileTable) useful(e entry) bool {
+	if e.glob == nil {
+		return t.hides(e.path, e.Final)
+	}
+	return slices.ContainsFunc(t.reads, func(d entry) bool {
+		return d.Kind == policy.DenyRead && (e.Final || !d.Final) &&
+			(within(d.base(), e.base()) || within(e.base(), d.base()))
+	})
+}
+
+// readStep is one entry with what patterns say beneath it.
+func (t fileTable) readStep(e entry, phase []entry) []rule {
+	if e.glob != nil {
+		return t.readPattern(e, e.glob.regex(e.Exact), phase)
+	}
+	out := t.read(e, e.filters())
+	if e.Exact {
+		return out
+	}
+	again := e.Kind == policy.DenyRead
+	for _, p := range phase {
+		if p.glob == nil || !within(e.path, p.glob.base) || e.path == p.glob.base {
+			continue
+		}
+		if p.Kind == policy.DenyRead && e.Kind == policy.DenyRead {
+			continue
+		}
+		if p.Kind == policy.AllowRead && !again {
+			continue
+		}
+		if p.Kind == policy.AllowRead && p.glob.matches(e.path) && e.Kind == policy.DenyRead {
+			out = append(out, t.read(p, e.filters())...) // the same place: the permission wins
+			continue
+		}
+		for _, re := range p.glob.beneath(e.path, p.Exact) {
+			out = append(out, t.readPattern(p, re, phase)...)
+			again = true
+		}
+	}
+	return out
+}
+
+// matches says whether the pattern matches p itself.
+func (g glob) matches(p string) bool { return g.walk(p)[len(g.segments)] }
+
+// matchesAbove says whether it matches a directory above p.
+func (g glob) matchesAbove(p string) bool {
+	return slices.ContainsFunc(ancestors(p, g.base), g.matches)
+}
+
+// readPattern writes one regex of a pattern entry; a permission ends where a
+// denied pattern matches strictly beneath it.
+func (t fileTable) readPattern(e entry, re string, phase []entry) []rule {
+	filter := regex(re)
+	if e.Kind == policy.DenyRead {
+		return t.read(e, []string{e.except(filter)})
+	}
+	parts := []string{filter}
+	for _, d := range phase {
+		if d.Kind == policy.DenyRead && d.glob != nil {
+			for _, inner := range d.glob.beneathGlob(*e.glob) {
+				parts = append(parts, not(regex(inner)))
+			}
+		}
+	}
+	return t.read(e, []string{all(parts...)})
+}
+
+// beneathGlob writes g for paths strictly beneath a match of o.
+func (g glob) beneathGlob(o glob) []string {
+	var out []string
+	switch {
+	case within(o.base, g.base):
+		at := g.walkGlob(g.walk(o.base), o)
+		dir := literalRegex(o.base) + o.segmentsRegex(0)
+		for _, i := range g.open(at) {
+			out = append(out, g.regexFrom(dir, i, false))
+		}
+	case within(g.base, o.base):
+		out = append(out, g.regex(false))
+	}
+	return out
+}
+
+// read writes the rules of one entry for the given filters.
+func (t fileTable) read(e entry, filters []string) []rule {
+	writes := t.touchesRoots(e.base()) || e.glob != nil && t.rootOf(e.base()) != ""
+	if e.Kind == policy.DenyRead {
+		r := deny(readOps...)
+		if writes {
+			r = deny(append(slices.Clone(readOps), writeOps...)...)
+		}
+		return []rule{r.on(filters...).because("hidden", e.FileRule)}
+	}
+	out := []rule{allow(readOps...).on(filters...)}
+	if !writes {
+		return out
+	}
+	roots := t.rootsWithin(e.base())
+	if e.glob == nil {
+		return append(out, allow(writeOps...).on(each(subpath, t.rootForms(roots))...))
+	}
+	inside := oneOf(each(subpath, t.rootForms(roots))...)
+	return append(out, allow(writeOps...).on(each(func(f string) string { return all(f, inside) }, filters)...))
+}
+
+func (t fileTable) rootForms(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		out = append(out, forms(p)...)
+	}
+	return out
+}
+
+// passage lets the command find its way: getcwd(3) and realpath(3) ask for the
+// metadata of every directory above, and a program that meets a hidden place
+// must be able to see that something is there. A leaf operation, so it is final
+// and stands against every denial; it shows no content and no names.
+func (t fileTable) passage() []rule {
+	var paths []string
+	for _, e := range t.reads {
+		switch {
+		case e.Kind == policy.DenyRead && e.glob == nil:
+			paths = append(paths, forms(e.path)...)
+		case e.Kind == policy.AllowRead && t.useful(e):
+			paths = append(paths, t.hiddenAbove(e.base())...)
+		}
+	}
+	for _, r := range t.roots {
+		paths = append(paths, t.hiddenAbove(r.path)...)
+	}
+	var out []rule
+	if paths = sorted(paths); len(paths) > 0 {
+		out = append(out, allow("file-read-metadata").on(each(literal, paths)...))
+	}
+	if slices.ContainsFunc(t.reads, func(e entry) bool { return e.Kind == policy.DenyRead && e.path == "/" }) {
+		// The loader reads the root directory itself before anything runs.
+		out = append(out, allow("file-read*").on(literal("/")))
+	}
+	return out
+}
+
+func (t fileTable) hiddenAbove(p string) []string {
+	var out []string
+	for _, dir := range ancestors(p, "/") {
+		if t.hides(dir, true) {
+			out = append(out, forms(dir)...)
+		}
+	}
+	return out
+}
+
+// foldSiblings joins runs of equal denials into one rule with many filters.
+// Which entry decided is then found by the path.
+func foldSiblings(rules []rule) []rule {
+	const fewest = 4
+	var out []rule
+	for i := 0; i < len(rules); {
+		j := i + 1
+		for j < len(rules) && sameShape(rules[i], rules[j]) {
+			j++
+		}
+		if j-i < fewest {
+			out = append(out, rules[i:j]...)
+		} else {
+			joined := rules[i]
+			joined.filters, joined.entries = nil, nil
+			for _, r := range rules[i:j] {
+				joined.filters = append(joined.filters, r.filters...)
+				joined.entries = append(joined.entries, r.entries...)
+			}
+			out = append(out, joined)
+		}
+		i = j
+	}
+	return out
+}
+
+func sameShape(a, b rule) bool {
+	return !a.allow && !b.allow && a.why == b.why && slices.Equal(a.ops, b.ops) && len(a.filters) > 0 && len(b.filters) > 0
+}
