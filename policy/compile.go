@@ -55,16 +55,10 @@ type builder struct {
 	dir   place // the command's working directory
 	files Files
 	// found are the places that denied patterns match now.
-	found []found
+	found []Found
 	// infos describe the places of rules, by path, for the mounts.
 	infos map[string]FileInfo
 	notes []string
-}
-
-// found is one place that a pattern matched at the start.
-type found struct {
-	path string
-	rule int // in builder.files
 }
 
 func (b *builder) note(format string, args ...any) {
@@ -95,6 +89,7 @@ func (b *builder) plan(c Command) (*Plan, error) {
 		OS: b.host.OS, Argv: c.Argv, Dir: b.dir.Path, Home: b.host.Home, TmpDir: b.tmpDir(),
 		Env: env, EnvChanges: changes,
 		Files:   b.files,
+		Found:   b.found,
 		Network: b.policy.Network, HTTPPort: httpPort, SOCKSPort: socksPort,
 		Transparent: b.host.Support.Transparent && !b.policy.Network.NoTransparent,
 		Guard:       b.host.Support.Guard,

@@ -101,7 +101,7 @@ func (m *mounter) points() []point {
 		}
 	}
 	for _, f := range m.found {
-		add(f.path, &m.files[f.rule], true)
+		add(f.Path, &m.files[f.Rule], true)
 	}
 	if m.access("/") == writable {
 		m.topLevel(byPath)

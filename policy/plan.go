@@ -14,6 +14,10 @@ type Plan struct {
 
 	// Files is the closed table that DecideRead and DecideWrite ask.
 	Files Files
+	// Found are the places that denied patterns of Files match now, in order of
+	// the rules. They decide nothing that Files does not; a backend that cannot
+	// cover a place by name pins the way to it.
+	Found []Found
 	// Mounts is the ordered list of mounts on Linux. A later one covers an
 	// earlier one, so the order is part of the meaning.
 	Mounts []Mount
@@ -40,6 +44,12 @@ type Plan struct {
 	Notes []string
 	// Untrusted is copied from the policy.
 	Untrusted []string
+}
+
+// Found is one place that existed at the start.
+type Found struct {
+	Path string // canonical
+	Rule int    // index into Plan.Files
 }
 
 // EnvChange is one variable that was removed or set, and why. Values of

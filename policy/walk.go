@@ -41,7 +41,7 @@ func (b *builder) addFound(rule int, r FileRule, spelled string) {
 		return
 	}
 	b.infos[at.Path] = at.Info
-	b.found = append(b.found, found{at.Path, rule})
+	b.found = append(b.found, Found{at.Path, rule})
 }
 
 // walk lists the paths below the pattern's base that it matches, and the
