@@ -58,6 +58,10 @@ type builder struct {
 	found []Found
 	// infos describe the places of rules, by path, for the mounts.
 	infos map[string]FileInfo
+	// links are those that denied entries were spelled through, and shown those
+	// of allowed entries, each at its own canonical path.
+	links []FileRule
+	shown []string
 	notes []string
 }
 
@@ -80,7 +84,9 @@ func (b *builder) rules() error {
 	if err := b.protect(repos); err != nil {
 		return err
 	}
-	return b.expand()
+	b.expand()
+	b.linkRules()
+	return nil
 }
 
 func (b *builder) plan(c Command) (*Plan, error) {

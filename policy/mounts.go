@@ -22,10 +22,11 @@ import (
 //     fs/namespace.c). Without pins "mv .git x; mkdir .git" rebuilds a protected
 //     path without its protection. Where "/" is a write root, its top-level
 //     directories take its place (topLevel).
-//  4. /proc, with what changes the whole machine read-only again: for a root
+//  4. links that lead to an opened place and lie in a covered directory.
+//  5. /proc, with what changes the whole machine read-only again: for a root
 //     caller bwrap leaves it writable. Then /dev: a bind of a tree that holds
 //     devices makes them unusable (nodev), so it comes after all of those.
-//  5. the covers of hidden directories are made read-only, now that the places
+//  6. the covers of hidden directories are made read-only, now that the places
 //     opened inside them are mounted.
 
 // procReadOnly are files of a fresh /proc that act on the whole machine.
@@ -66,6 +67,9 @@ func (b *builder) mounts() []Mount {
 	points := m.points()
 	m.base()
 	for _, tree := range []string{"", "/proc", "/dev"} {
+		if tree == "/proc" {
+			m.symlinks()
+		}
 		for _, p := range points {
 			if tree == ownTree(p.path) {
 				m.place(p, points)
@@ -74,6 +78,20 @@ func (b *builder) mounts() []Mount {
 	}
 	slices.Reverse(m.late)
 	return append(m.list, m.late...)
+}
+
+// symlinks makes the links again that an opened place was spelled through, where
+// a cover hides them: /bin, when "/" is hidden and /bin opened.
+func (m *mounter) symlinks() {
+	slices.Sort(m.shown)
+	for _, link := range slices.Compact(m.shown) {
+		if m.around(link).access != hidden {
+			continue
+		}
+		if target, err := m.fs.Readlink(link); err == nil {
+			m.add(Mount{Kind: MountSymlink, Source: target, Dest: link, Why: "an opened place is spelled through it"})
+		}
+	}
 }
 
 // ownTree names the tree of the run's own that is mounted after everything else.

@@ -145,13 +145,26 @@ func (b *builder) denyAt(rule FileRule, p string) {
 	}
 }
 
+// addLink keeps a link for linkRules. A denied place behind a link may still be
+// read and written by that name only, so the link itself is held against change.
 func (b *builder) addLink(rule FileRule, spelled, link string) {
-	kind := rule.Kind
-	if kind == DenyRead {
-		kind = DenyWrite
+	if rule.Kind == DenyRead {
+		rule.Kind = DenyWrite
 	}
-	b.files = append(b.files, FileRule{Kind: kind, Path: link, Spelled: spelled, Exists: true, Link: true, Exact: true,
+	b.links = append(b.links, FileRule{Kind: rule.Kind, Path: link, Spelled: spelled, Exists: true, Link: true, Exact: true,
 		Final: rule.Final, Rule: rule.Rule})
+}
+
+// linkRules holds the links that lie in a write root; nobody can change the others.
+func (b *builder) linkRules() {
+	roots := b.writeRoots()
+	seen := map[string]bool{}
+	for _, link := range b.links {
+		if key := string(link.Kind) + link.Path; !seen[key] && inRoots(roots, place{Path: link.Path}) {
+			seen[key] = true
+			b.files = append(b.files, link)
+		}
+	}
 }
 
 // add puts a rule at a resolved place.
@@ -214,6 +227,7 @@ func (b *builder) allowRead(r PathRule, roots []string) error {
 		b.notePlanted(rule, link, at.Path)
 		return nil
 	}
+	b.shown = append(b.shown, at.Links...)
 	b.add(rule, p, at)
 	return nil
 }
@@ -261,6 +275,7 @@ func (b *builder) allowWrite(r PathRule, roots []string) error {
 		b.notePlanted(rule, link, at.Path)
 		return nil
 	}
+	b.shown = append(b.shown, at.Links...)
 	b.add(rule, p, at)
 	if b.policy.Filesystem.WriteImpliesRead {
 		b.add(FileRule{Kind: AllowRead, Rule: r}, p, at)

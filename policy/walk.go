@@ -14,7 +14,7 @@ const walkers = 8
 // expand finds what the denied patterns match now, so that it can be covered by
 // mounts; names that appear later are refused by the guard. Patterns of protected
 // paths are not expanded: that would cost a walk over every write root.
-func (b *builder) expand() error {
+func (b *builder) expand() {
 	for i := range b.files {
 		r := b.files[i]
 		if !r.Pattern || r.Kind == Protect || r.Kind == AllowWrite {
@@ -24,7 +24,6 @@ func (b *builder) expand() error {
 			b.addFound(i, r, spelled)
 		}
 	}
-	return nil
 }
 
 func (b *builder) addFound(rule int, r FileRule, spelled string) {
