@@ -8,8 +8,6 @@ import (
 
 // The lists of a policy by the way they act. A denial only takes away, whoever
 // wrote it; a grant is what a managed or untrusted file may not write.
-
-// pathGrants and the like name the keys, for messages.
 type pathList struct {
 	key    string
 	grants bool
@@ -56,12 +54,16 @@ func (p *Policy) add(d document) {
 	for _, l := range hostLists {
 		*l.at(p) = append(*l.at(p), *l.at(&d.policy)...)
 	}
-	for _, l := range envLists {
-		*l.at(p) = append(*l.at(p), *l.at(&d.policy)...)
+	p.Env.Pass = append(p.Env.Pass, d.policy.Env.Pass...)
+	p.Env.Unset = append(p.Env.Unset, d.policy.Env.Unset...)
+	for _, rule := range d.policy.Env.Set {
+		p.Env.Set = replace(p.Env.Set, rule, func(old EnvRule) bool { return old.Name == rule.Name })
+	}
+	for _, entry := range d.policy.Network.Hosts {
+		p.Network.Hosts = replace(p.Network.Hosts, entry, func(old HostEntry) bool { return old.Name == entry.Name })
 	}
 	p.Network.HostPorts = append(p.Network.HostPorts, d.policy.Network.HostPorts...)
 	p.Network.Publish = append(p.Network.Publish, d.policy.Network.Publish...)
-	p.Network.Hosts = append(p.Network.Hosts, d.policy.Network.Hosts...)
 	p.Darwin.MachLookup = append(p.Darwin.MachLookup, d.policy.Darwin.MachLookup...)
 	p.Notes = append(p.Notes, d.policy.Notes...)
 	p.Filesystem.WriteImpliesRead = p.Filesystem.WriteImpliesRead || d.policy.Filesystem.WriteImpliesRead
@@ -69,6 +71,12 @@ func (p *Policy) add(d document) {
 		s.apply(p)
 	}
 	p.Layers = append(p.Layers, d.info)
+}
+
+// replace appends value in place of an earlier one of the same name: tables of
+// names hold one value each, and the stronger layer's counts.
+func replace[T any](list []T, value T, same func(T) bool) []T {
+	return append(slices.DeleteFunc(list, same), value)
 }
 
 // grant is one thing that a document would open.

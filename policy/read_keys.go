@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -115,6 +116,9 @@ func readHostTable(r *reader, key string, n node) error {
 		entry, err := r.hostEntry(key, f, items)
 		if err != nil {
 			return err
+		}
+		if slices.ContainsFunc(r.doc.policy.Network.Hosts, func(e HostEntry) bool { return e.Name == entry.Name }) {
+			return r.fault(f.node, key, "%s stands twice", quoteCut(f.key))
 		}
 		r.doc.policy.Network.Hosts = append(r.doc.policy.Network.Hosts, entry)
 	}
