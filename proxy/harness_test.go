@@ -282,3 +282,8 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 	t.Errorf("not within 4 s: %s", what)
 }
+
+func portBytes(t testing.TB, port string) []byte {
+	n := mustAtoi(t, port)
+	return []byte{byte(n >> 8), byte(n)}
+}

@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/elazarl/goproxy"
@@ -22,9 +23,10 @@ import (
 type contextKey int
 
 const (
-	clientKey contextKey = iota // *endpoint the request came in on
-	permitKey                   // permit of a plain request
-	outKey                      // *endpoint that a CONNECT was given
+	clientKey  contextKey = iota // *endpoint the request came in on
+	permitKey                    // permit of a plain request
+	requestKey                   // context.Context of a plain request as net/http made it
+	outKey                       // *endpoint that a CONNECT was given
 )
 
 // startHTTP builds the HTTP side. goproxy sees a request only after the front
@@ -216,10 +218,11 @@ func (s *Server) servePlain(w http.ResponseWriter, r *http.Request, client *endp
 		return
 	}
 	p.plain = true
-	// Behind an upstream one connection could serve many destinations, and a
-	// tightened policy could not tell them apart.
-	r.Close = p.upstream.route(p.network, p.dest, true) != nil
-	ctx := context.WithValue(r.Context(), permitKey, p)
+	// net/http ends a request's context at the client's half-close, yet a client
+	// that has sent all it will send still wants its answer. When it has left
+	// altogether, the drain limit ends the wait.
+	ctx := context.WithValue(context.WithoutCancel(r.Context()), permitKey, p)
+	ctx = context.WithValue(ctx, requestKey, r.Context())
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: informational(w)})
 	s.goproxy.ServeHTTP(flushing{w}, r.WithContext(ctx))
 }
@@ -267,7 +270,42 @@ func (s *Server) dialPermitted(ctx context.Context, _, _ string) (net.Conn, erro
 	if !ok {
 		return nil, errors.New("BUG(gosrt): a request that was not admitted")
 	}
-	return s.open(ctx, p)
+	out, err := s.open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if request, ok := ctx.Value(requestKey).(context.Context); ok {
+		context.AfterFunc(request, func() { out.touch(); out.halfClosed.Store(true) })
+	}
+	return &requestFirst{endpoint: out, asked: make(chan struct{})}, nil
+}
+
+// requestFirst keeps an answer back until the request is on its way: the
+// transport would log what a server says unasked, and this process prints
+// nothing that comes from outside.
+type requestFirst struct {
+	*endpoint
+	asked chan struct{}
+	once  sync.Once
+}
+
+func (c *requestFirst) Write(p []byte) (int, error) {
+	c.once.Do(func() { close(c.asked) })
+	return c.endpoint.Write(p)
+}
+
+func (c *requestFirst) ReadFrom(r io.Reader) (int64, error) {
+	c.once.Do(func() { close(c.asked) })
+	return c.endpoint.ReadFrom(r)
+}
+
+func (c *requestFirst) Read(p []byte) (int, error) {
+	select {
+	case <-c.asked:
+		return c.endpoint.Read(p)
+	case <-c.done:
+		return 0, net.ErrClosed
+	}
 }
 
 // hopHeaders belong to one connection and never travel further (RFC 9110

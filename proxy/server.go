@@ -104,7 +104,10 @@ func (s *Server) start() {
 // Serve accepts connections from l until Close, or until l fails. Both
 // protocols are spoken on any listener: the first byte tells them apart. It
 // closes l. The error is nil after Close.
-func (s *Server) Serve(l net.Listener) error {
+func (s *Server) Serve(l net.Listener) error { return s.accept(l, s.ServeConn) }
+
+// accept hands each connection of l to serve, which closes it.
+func (s *Server) accept(l net.Listener, serve func(net.Conn)) error {
 	s.start()
 	defer l.Close()
 	if s.startErr != nil {
@@ -131,7 +134,7 @@ func (s *Server) Serve(l net.Listener) error {
 		}
 		go func() {
 			defer func() { <-s.slots }()
-			s.ServeConn(c)
+			serve(c)
 		}()
 	}
 }

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"sync"
@@ -12,7 +13,7 @@ import (
 // h2c, anything). goproxy knows only WebSocket and leaves the client hanging
 // when the server ends first.
 func (s *Server) relayUpgrade(w http.ResponseWriter, r *http.Request, p permit, client *endpoint) {
-	out, err := s.open(r.Context(), p)
+	out, err := s.open(context.WithoutCancel(r.Context()), p)
 	if err != nil {
 		respond(w, err)
 		return
