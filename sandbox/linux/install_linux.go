@@ -1,0 +1,79 @@
+package linux
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Install puts a filter on every thread of this process, for good; what it
+// starts inherits it. It needs no_new_privs, which it sets on every thread too
+// (SECCOMP_FILTER_FLAG_TSYNC carries it along).
+func Install(filter []Instruction) error {
+	_, err := install(filter, unix.SECCOMP_FILTER_FLAG_TSYNC)
+	return err
+}
+
+// InstallNotify is Install for a filter with Notify rows. It returns the
+// listener's descriptor, close-on-exec, on which the supervisor answers.
+//
+// Every thread is under the filter when it returns, the caller's own as well: a
+// notified call of this process waits for the supervisor from here on. Needs
+// Linux 5.7 (SECCOMP_FILTER_FLAG_TSYNC_ESRCH).
+func InstallNotify(filter []Instruction) (int, error) {
+	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER |
+		unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH)
+	if KillableWait() {
+		flags |= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+	}
+	return install(filter, flags)
+}
+
+// KillableWait says whether a notified call that the supervisor has taken up is
+// interrupted by fatal signals only (Linux 5.19). Without it, a signal restarts
+// the call and it is notified again.
+func KillableWait() bool {
+	return flagKnown(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+}
+
+// NotifySupported says whether this kernel has what InstallNotify needs.
+func NotifySupported() bool {
+	return flagKnown(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH)
+}
+
+// flagKnown asks for a filter at address zero: EFAULT says that the flags were
+// accepted, EINVAL that they were not. Nothing is installed either way.
+func flagKnown(flags uintptr) bool {
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, 0)
+	return errno == unix.EFAULT
+}
+
+func install(filter []Instruction, flags uintptr) (int, error) {
+	if len(filter) == 0 {
+		return -1, errors.New("BUG(gosrt): seccomp filter: empty")
+	}
+	runtime.LockOSThread() // no_new_privs is the thread's until TSYNC spreads it
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return -1, fmt.Errorf("set no_new_privs: %w", err)
+	}
+	prog := unix.SockFprog{
+		Len: uint16(len(filter)),
+		// Instruction is laid out as struct sock_filter.
+		Filter: (*unix.SockFilter)(unsafe.Pointer(&filter[0])),
+	}
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+	runtime.KeepAlive(filter)
+	switch {
+	case errno == unix.ENOSYS, errno == unix.EINVAL:
+		return -1, fmt.Errorf("seccomp filter: this kernel does not take it (%w): enable CONFIG_SECCOMP_FILTER, Linux 5.10 or later", errno)
+	case errno != 0:
+		return -1, fmt.Errorf("seccomp filter: %w", errno)
+	case fd != 0 && flags&unix.SECCOMP_FILTER_FLAG_NEW_LISTENER == 0:
+		return -1, fmt.Errorf("seccomp filter: thread %d cannot take it", fd)
+	}
+	return int(fd), nil
+}
