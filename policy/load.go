@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -14,16 +15,24 @@ type Input struct {
 	// ProjectTrusted says that the user has trusted exactly this Project. False:
 	// its grants are listed in Policy.Untrusted and not applied.
 	ProjectTrusted bool
-	File           *Source // --policy
-	Settings       *Source // --settings, srt's JSON
-	Flags          Flags
-	Vars           Vars
-	Cwd            string // absolute; relative flags join it
+	// Checkout is the project file at the root of the checkout, when Project lies
+	// deeper: a file that a command leaves in a subdirectory must not take the
+	// root's denials away. CheckoutTrusted as ProjectTrusted.
+	Checkout        *Source
+	CheckoutTrusted bool
+	File            *Source // --policy
+	Settings        *Source // --settings, srt's JSON
+	// More are further such files, in the order given; Layer tells which kind.
+	More  []Source
+	Flags Flags
+	Vars  Vars
+	Cwd   string // absolute; relative flags join it
 }
 
 // Load puts the layers together, weakest first: built-in default, presets, user
-// file, project file, srt settings, --policy file, flags, managed file. Lists add
-// up, single values are replaced. Errors are *PositionError.
+// file, checkout's and project's file, srt settings, --policy files, flags,
+// managed file. Lists add up, single values are replaced. Errors are
+// *PositionError.
 func Load(in Input) (Policy, error) {
 	layers, err := parseLayers(in)
 	if err != nil {
@@ -37,7 +46,8 @@ func Load(in Input) (Policy, error) {
 
 // layers are the parsed documents of one load. A missing one is empty.
 type layers struct {
-	managed, user, project, settings, file, flags document
+	managed, user, checkout, project, settings, file, flags document
+	more                                                    []document
 }
 
 func parseLayers(in Input) (layers, error) {
@@ -45,40 +55,53 @@ func parseLayers(in Input) (layers, error) {
 	for _, row := range []struct {
 		src   *Source
 		layer Layer
-		parse func(Source, Vars) (document, error)
 		into  *document
 	}{
-		{in.Managed, LayerManaged, parseTOML, &l.managed},
-		{in.User, LayerUser, parseTOML, &l.user},
-		{in.Project, LayerProject, parseTOML, &l.project},
-		{in.Settings, LayerSettings, parseSettings, &l.settings},
-		{in.File, LayerFile, parseTOML, &l.file},
+		{in.Managed, LayerManaged, &l.managed},
+		{in.User, LayerUser, &l.user},
+		{in.Checkout, LayerProject, &l.checkout},
+		{in.Project, LayerProject, &l.project},
+		{in.Settings, LayerSettings, &l.settings},
+		{in.File, LayerFile, &l.file},
 	} {
 		if row.src == nil {
 			continue
 		}
-		src := *row.src
-		src.Layer = row.layer // who calls it decides what it may, not the caller's field
-		doc, err := row.parse(src, in.Vars)
+		doc, err := parseLayer(*row.src, row.layer, in.Vars)
 		if err != nil {
 			return layers{}, err
 		}
 		*row.into = doc
 	}
+	for _, src := range in.More {
+		layer := LayerFile
+		if src.Layer == LayerSettings {
+			layer = LayerSettings
+		}
+		doc, err := parseLayer(src, layer, in.Vars)
+		if err != nil {
+			return layers{}, err
+		}
+		l.more = append(l.more, doc)
+	}
 	return l, nil
 }
 
-func (l layers) merge(in Input) (Policy, error) {
-	var untrusted []grant
-	if in.Project != nil && !in.ProjectTrusted {
-		before, err := l.base(in, l.user)
-		if err != nil {
-			return Policy{}, err
-		}
-		before.add(l.user)
-		l.project, untrusted = l.project.split(before)
+// parseLayer sets the layer itself: where a file was found decides what it may.
+func parseLayer(src Source, layer Layer, v Vars) (document, error) {
+	src.Layer = layer
+	if layer == LayerSettings {
+		return parseSettings(src, v)
 	}
-	ordered := []document{l.user, l.project, l.settings, l.file, l.flags}
+	return parseTOML(src, v)
+}
+
+func (l layers) merge(in Input) (Policy, error) {
+	untrusted, err := l.distrust(in)
+	if err != nil {
+		return Policy{}, err
+	}
+	ordered := l.ordered()
 	p, err := l.base(in, ordered...)
 	if err != nil {
 		return Policy{}, err
@@ -94,11 +117,38 @@ func (l layers) merge(in Input) (Policy, error) {
 	return p, l.addManaged(&p)
 }
 
+func (l layers) ordered() []document {
+	ordered := []document{l.user, l.checkout, l.project, l.settings, l.file}
+	return append(append(ordered, l.more...), l.flags)
+}
+
+// distrust takes the grants out of project files that are not trusted.
+func (l *layers) distrust(in Input) ([]grant, error) {
+	base, err := l.base(in, l.user)
+	if err != nil {
+		return nil, err
+	}
+	base.add(l.user)
+	var untrusted []grant
+	for _, row := range []struct {
+		doc     *document
+		trusted bool
+	}{{&l.checkout, in.CheckoutTrusted}, {&l.project, in.ProjectTrusted}} {
+		if row.trusted {
+			continue
+		}
+		tight, grants := row.doc.split(base)
+		*row.doc = tight
+		untrusted = append(untrusted, grants...)
+	}
+	return untrusted, nil
+}
+
 // base is the built-in default, unless a layer dropped it, and the presets that
 // the layers name, each once.
 func (l layers) base(in Input, ordered ...document) (Policy, error) {
 	p := Builtin(in.Vars, in.Cwd)
-	if l.settings.closed { // srt's settings say all that is allowed
+	if slices.ContainsFunc(ordered, func(d document) bool { return d.closed }) { // srt's settings say all that is allowed
 		p.Filesystem.AllowWrite, p.Notes = nil, nil
 	}
 	drop, seen := false, map[string]bool{BuiltinName: true}

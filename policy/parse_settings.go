@@ -125,10 +125,10 @@ var settingsKeys = []keyRow{
 	{"network", "filterRequest", refuse("gosrt decides by host, not by request")},
 
 	{"", "credentials", refuse("hide files with filesystem.denyRead; variables that look like secrets are removed anyway")},
-	{"", "allowPty", readSetting(func(p *Policy) *bool { return &p.Darwin.Pty }, boolean, equal(false))},
-	{"", "allowAppleEvents", readSetting(func(p *Policy) *bool { return &p.Darwin.AppleEvents }, boolean, equal(false))},
-	{"", "enableWeakerNetworkIsolation", readSetting(func(p *Policy) *bool { return &p.Darwin.Trustd }, boolean, equal(false))},
-	{"", "bwrapPath", readSetting(func(p *Policy) *string { return &p.Bwrap }, absoluteFile, never)},
+	{"", "allowPty", readSetting(func(p *Policy) *bool { return &p.Darwin.Pty }, boolean, tightAt(false))},
+	{"", "allowAppleEvents", readSetting(func(p *Policy) *bool { return &p.Darwin.AppleEvents }, boolean, tightAt(false))},
+	{"", "enableWeakerNetworkIsolation", readSetting(func(p *Policy) *bool { return &p.Darwin.Trustd }, boolean, tightAt(false))},
+	{"", "bwrapPath", readSetting(func(p *Policy) *string { return &p.Bwrap }, absoluteFile, neverTight)},
 	{"", "enableWeakerNestedSandbox", note("gosrt does not weaken itself in a container")},
 	{"", "ignoreViolations", note("violations are reported all the same")},
 	{"", "mandatoryDenySearchDepth", note("protected places are found at any depth")},
@@ -199,7 +199,7 @@ func readParentProxy(r *reader, key string, n node) error {
 		upstream = text
 	}
 	r.doc.settings = append(r.doc.settings, newSetting("network.upstream", upstream, r.origin(n), upstream,
-		func(p *Policy) *string { return &p.Network.Upstream }, never))
+		func(p *Policy) *string { return &p.Network.Upstream }, neverTight))
 	return nil
 }
 

@@ -290,7 +290,7 @@ func readAudit(r *reader, key string, n node) error {
 		return r.fault(n, key, "%s: a pattern, where one file belongs", quoteCut(text))
 	}
 	r.doc.settings = append(r.doc.settings, newSetting(key, text, r.origin(n), rule.Path,
-		func(p *Policy) *string { return &p.Report.Audit }, never))
+		func(p *Policy) *string { return &p.Report.Audit }, neverTight))
 	return nil
 }
 
