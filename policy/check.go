@@ -4,11 +4,10 @@ import "fmt"
 
 // check refuses a table that would not mean what was written.
 func (b *builder) check() error {
-	x := b.files.Index()
-	if err := b.checkRoots(x); err != nil {
+	if err := b.checkRoots(b.index); err != nil {
 		return err
 	}
-	return b.checkDir(x)
+	return b.checkDir(b.index)
 }
 
 // checkRoots refuses a write root that is hidden: writing what cannot be read

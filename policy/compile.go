@@ -29,6 +29,7 @@ func Compile(p Policy, h Host, c Command) (*Plan, error) {
 	if err := b.rules(); err != nil {
 		return nil, err
 	}
+	b.index = b.files.Index()
 	if err := b.check(); err != nil {
 		return nil, err
 	}
@@ -54,6 +55,7 @@ type builder struct {
 	*resolver
 	dir   place // the command's working directory
 	files Files
+	index *FileIndex // of files, once they are complete
 	// found are the places that denied patterns match now.
 	found []Found
 	// infos describe the places of rules, by path, for the mounts.

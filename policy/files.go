@@ -151,7 +151,10 @@ func (x *FileIndex) DecideRead(path string) Decision {
 	if !strings.HasPrefix(path, "/") {
 		return Decision{Reason: "not an absolute path"}
 	}
-	hits := x.covering(path)
+	return x.read(path, x.covering(path))
+}
+
+func (x *FileIndex) read(path string, hits []hit) Decision {
 	if own, ok := private(hits); ok {
 		return own.decide(Allow, "the run has its own "+own.Path)
 	}
@@ -174,8 +177,11 @@ func (x *FileIndex) DecideRead(path string) Decision {
 
 // DecideWrite says whether the command may create, change or remove path.
 func (x *FileIndex) DecideWrite(path string) Decision {
-	return x.decideWrite(path, func(hit) bool { return false })
+	return x.decideWrite(path, asItStands)
 }
+
+// asItStands lifts no rule.
+func asItStands(hit) bool { return false }
 
 // DecideCreate is DecideWrite for a call that makes path, or writes what the
 // command itself made. Born reports whether a path did not exist when the run
@@ -188,7 +194,10 @@ func (x *FileIndex) decideWrite(path string, lifted func(hit) bool) Decision {
 	if !strings.HasPrefix(path, "/") {
 		return Decision{Reason: "not an absolute path"}
 	}
-	hits := x.covering(path)
+	return x.write(path, x.covering(path), lifted)
+}
+
+func (x *FileIndex) write(path string, hits []hit, lifted func(hit) bool) Decision {
 	if own, ok := private(hits); ok {
 		return own.decide(Allow, "the run has its own "+own.Path)
 	}
@@ -199,7 +208,7 @@ func (x *FileIndex) decideWrite(path string, lifted func(hit) bool) Decision {
 	if allow.FileRule == nil {
 		return Decision{Reason: "no allowWrite entry covers it", Hint: "--allow-write " + quoteArg(path)}
 	}
-	if read := x.DecideRead(path); read.Verdict != Allow {
+	if read := x.read(path, hits); read.Verdict != Allow {
 		read.Reason = "hidden, so it cannot be written"
 		return read
 	}

@@ -21,6 +21,9 @@ import (
 type glob struct {
 	base     string // the canonical directory before the first wildcard component
 	segments []string
+	// need is the longest component without wildcards, behind a slash: a path
+	// without it cannot match, and most paths end here.
+	need string
 }
 
 // newGlob splits an absolute pattern at its first wildcard component.
@@ -32,7 +35,13 @@ func newGlob(pattern string) glob {
 		n++
 	}
 	segments := slices.CompactFunc(names[n:], func(a, b string) bool { return a == "**" && b == "**" })
-	return glob{base: "/" + strings.Join(names[:n], "/"), segments: segments}
+	g := glob{base: "/" + strings.Join(names[:n], "/"), segments: segments}
+	for _, seg := range segments {
+		if !wild(seg) && len(seg) >= len(g.need) {
+			g.need = "/" + unescape(seg)
+		}
+	}
+	return g
 }
 
 // wild says that a component holds an unescaped wildcard.
@@ -113,7 +122,7 @@ func (g glob) match(p string) (prefix string, ok bool) {
 		return "", false
 	case len(g.segments) == 0:
 		return g.base, true
-	case p == g.base:
+	case p == g.base, !strings.Contains(p[len(g.base)-1:], g.need):
 		return "", false
 	}
 	s := g.start()

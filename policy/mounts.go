@@ -56,14 +56,13 @@ type point struct {
 // mounter builds the list. It is separate from builder because it only reads.
 type mounter struct {
 	*builder
-	index *FileIndex
-	at    map[string]point
-	list  []Mount
-	late  []Mount // remounts, after everything is in place
+	at   map[string]point
+	list []Mount
+	late []Mount // remounts, after everything is in place
 }
 
 func (b *builder) mounts() []Mount {
-	m := &mounter{builder: b, index: b.files.Index()}
+	m := &mounter{builder: b}
 	points := m.points()
 	m.base()
 	for _, tree := range []string{"", "/proc", "/dev"} {
@@ -166,7 +165,7 @@ func (m *mounter) access(path string) access {
 	switch {
 	case hiddenAt(hits):
 		return hidden
-	case m.index.DecideWrite(path).Verdict == Allow:
+	case m.index.write(path, hits, asItStands).Verdict == Allow:
 		return writable
 	}
 	return readOnly

@@ -9,13 +9,12 @@ func (b *builder) noteArguments(argv []string) {
 	if !ok {
 		return
 	}
-	x := b.files.Index()
 	for _, arg := range argv {
 		if len(arg) == 0 || arg[0] != '/' {
 			continue
 		}
 		at := b.resolve(arg)
-		if _, own := private(x.covering(at.Path)); own && at.Exists && beneath(tmp, at.Path) {
+		if _, own := private(b.index.covering(at.Path)); own && at.Exists && beneath(tmp, at.Path) {
 			b.note("argument %q: not visible, since the command has its own /tmp: add --allow-read %s", arg, quoteArg(arg))
 		}
 	}
