@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"errors"
-	"net"
 	"os"
 
 	"github.com/gosrt/gosrt/policy"
@@ -18,20 +17,21 @@ func startBackend(bwrap string, b backendConfig) (running, error) {
 	if err != nil {
 		return running{}, refusedBwrap(err)
 	}
+	published, err := listenPublished(b.plan.Network.Publish)
+	if err != nil {
+		return running{}, err
+	}
 	p, err := linux.Start(linux.Config{
 		Plan: b.plan, Bwrap: path, Stdin: b.stdin, Stdout: b.stdout, Stderr: b.stderr,
-		OnListeners: func(all []net.Listener) error {
-			for _, l := range all {
-				b.serve(l)
-			}
-			return nil
-		},
-		OnStop: b.onStop,
-		Grace:  b.grace,
+		OnNetwork: func(n *linux.Network) error { serveNetwork(b, n); return nil },
+		OnStop:    b.onStop,
+		Grace:     b.grace,
 	})
 	if err != nil {
+		closePublished(published)
 		return running{}, diagnose(err, hostFacts())
 	}
+	publish(b, published, p)
 	return running{
 		wait:       func() Result { return resultOf(p.Wait()) },
 		signal:     p.Signal,

@@ -84,6 +84,8 @@ type backendConfig struct {
 	plan                  *policy.Plan
 	stdin, stdout, stderr *os.File
 	serve                 func(net.Listener)
+	proxy                 *proxy.Server
+	background            func(func()) // runs until the proxy is closed
 	onStop                func(stopped bool)
 	violation             func(policy.Violation)
 	grace                 time.Duration
@@ -164,7 +166,7 @@ func (c *Cmd) start(plan *policy.Plan) (err error) {
 	}
 	c.run, err = startBackend(c.Policy.Bwrap, backendConfig{
 		plan: plan, stdin: c.io.in, stdout: c.io.out, stderr: c.io.err,
-		serve: c.serve, onStop: c.onStop, violation: c.OnViolation, grace: c.grace(),
+		serve: c.serve, proxy: c.proxy, background: c.serving.Go, onStop: c.onStop, violation: c.OnViolation, grace: c.grace(),
 	})
 	if err != nil {
 		c.proxy.Close()

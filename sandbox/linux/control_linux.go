@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The control socket joins supervisor, entry and stage: a SOCK_SEQPACKET pair,
+// The control socket joins supervisor and stage: a SOCK_SEQPACKET pair,
 // one packet a message, a kind byte and a payload, descriptors beside it. The
 // command never holds it.
 type kind byte
 
 const (
-	// From entry and stage.
-	msgListeners kind = 'L' // descriptors of listening sockets, in Stage.Listen's order
+	// From the stage.
+	msgSockets   kind = 'L' // what msgOpen asked for; payload: an errno for each, descriptors of those with 0
 	msgNotify    kind = 'N' // descriptor of the seccomp listener
 	msgStarted   kind = 'S' // the command runs; payload: its pid inside
 	msgStopped   kind = 'T' // the command was stopped by a signal
@@ -27,6 +27,8 @@ const (
 	// From the supervisor.
 	msgSignal     kind = 'K' // payload: signal number
 	msgForeground kind = 'G' // give the command the terminal and continue it
+	msgOpen       kind = 'O' // payload: sockets to make inside (sockets_linux.go)
+	msgReady      kind = 'R' // the network is as the plan wants it; the command may start
 )
 
 // maxMessage is far above any payload (error texts are cut) and below the

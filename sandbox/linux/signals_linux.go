@@ -41,19 +41,29 @@ func newSignalRelay(grace time.Duration) *signalRelay {
 	return r
 }
 
-// run serves the supervisor's messages until its end closes.
-func (r *signalRelay) run(command int) {
+// run serves the supervisor's messages, those that came early first, until its
+// end closes.
+func (r *signalRelay) run(command int, early []message) {
+	for _, m := range early {
+		r.serve(command, m)
+	}
 	for {
 		m, err := receive(fdControl)
 		if err != nil {
 			return
 		}
-		switch m.kind {
-		case msgSignal:
-			r.forward(command, syscall.Signal(numberOf(m.data)))
-		case msgForeground:
-			foreground(command)
-		}
+		r.serve(command, m)
+	}
+}
+
+func (r *signalRelay) serve(command int, m message) {
+	switch m.kind {
+	case msgSignal:
+		r.forward(command, syscall.Signal(numberOf(m.data)))
+	case msgForeground:
+		foreground(command)
+	case msgOpen:
+		openSockets(m) // the supervisor waits no longer once its end is closed
 	}
 }
 

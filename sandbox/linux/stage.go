@@ -21,21 +21,15 @@ const (
 	fdEmpty   = 8 // the first of the empty files for MountEmpty
 )
 
-// Words that tell a process of this binary which role it has. They stand in
+// stageWord tells a process of this binary that it is the stage. It stands in
 // os.Args[1], never in the environment, which the caller controls.
-const (
-	stageWord = "gosrt-stage"
-	entryWord = "gosrt-entry"
-)
+const stageWord = "gosrt-stage"
 
 // Stage is all that the inner process receives: values, no policy to decide by.
 type Stage struct {
 	Argv [][]byte // the command; bytes, since arguments need not be UTF-8
 	Env  [][]byte
 	Dir  []byte
-	// Listen are loopback ports to open and send to the supervisor, in order.
-	// Empty when the entry already did.
-	Listen []uint16
 	// Expect is what must be mounted where before the command may start.
 	Expect []Expect
 	Filter FilterConfig
@@ -59,7 +53,6 @@ func NewStage(p *policy.Plan) Stage {
 		Argv:   byteSlices(p.Argv),
 		Env:    byteSlices(p.Env),
 		Dir:    []byte(p.Dir),
-		Listen: []uint16{p.HTTPPort, p.SOCKSPort},
 		Expect: expectations(p.Mounts),
 	}
 }

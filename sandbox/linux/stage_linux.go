@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"runtime"
 	"strings"
@@ -17,7 +16,7 @@ import (
 // counts goes through the control socket.
 const exitStage = 125
 
-// Init runs the stage or the entry when this process was started as one, and
+// Init runs the stage when this process was started as one, and
 // then never returns. In any other process it does nothing. It must be the
 // first thing main does, before flags are parsed or goroutines started.
 func Init() {
@@ -73,7 +72,8 @@ func runStage() error {
 	if err := verifyMounts(s.Expect); err != nil {
 		return err
 	}
-	if err := openListeners(s.Listen); err != nil {
+	early, err := serveSockets()
+	if err != nil {
 		return err
 	}
 	if err := os.Chdir(string(s.Dir)); err != nil {
@@ -82,7 +82,7 @@ func runStage() error {
 	if err := restrict(s); err != nil {
 		return err
 	}
-	return runCommand(s)
+	return runCommand(s, early)
 }
 
 // settleDescriptors gives the command its standard error back and keeps every
@@ -139,30 +139,6 @@ func verifyMounts(expect []Expect) error {
 	return nil
 }
 
-// openListeners opens the proxies' ports in this network namespace and sends
-// them out. A listening socket stays in the namespace it was made in, so the
-// supervisor accepts on it directly.
-func openListeners(ports []uint16) error {
-	if len(ports) == 0 {
-		return nil
-	}
-	var fds []int
-	for _, port := range ports {
-		l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})
-		if err != nil {
-			return fmt.Errorf("listen inside: %w", err)
-		}
-		f, err := l.File()
-		if err != nil {
-			return fmt.Errorf("listen inside: %w", err)
-		}
-		defer f.Close()
-		l.Close()
-		fds = append(fds, int(f.Fd()))
-	}
-	return send(fdControl, message{kind: msgListeners, fds: fds})
-}
-
 // restrict puts the filters on every thread of the stage and so on all it
 // starts. From here on the stage itself has no more than the command.
 func restrict(s Stage) error {
@@ -173,7 +149,8 @@ func restrict(s Stage) error {
 }
 
 // runCommand starts the command, waits for it as pid 1 and reports its end.
-func runCommand(s Stage) error {
+// early is what the supervisor sent before there was a command.
+func runCommand(s Stage, early []message) error {
 	path, status := lookUp(stringsOf(s.Env), string(s.Argv[0]))
 	if status != nil {
 		return send(fdControl, message{kind: msgExit, data: status.encode()})
@@ -187,7 +164,7 @@ func runCommand(s Stage) error {
 	if err := send(fdControl, message{kind: msgStarted, data: number(pid)}); err != nil {
 		return err
 	}
-	go relay.run(pid)
+	go relay.run(pid, early)
 	return send(fdControl, message{kind: msgExit, data: reap(pid).encode()})
 }
 

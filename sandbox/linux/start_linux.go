@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -28,9 +27,9 @@ type Config struct {
 	Stdin, Stdout, Stderr *os.File
 	// Grace is the time between SIGTERM and SIGKILL when a second SIGINT escalates.
 	Grace time.Duration
-	// OnListeners receives the listening sockets inside, in the order of
-	// Plan.HTTPPort and Plan.SOCKSPort, before the command starts.
-	OnListeners func([]net.Listener) error
+	// OnNetwork receives the sockets inside before the command starts, and
+	// owns them. Nil: they are closed.
+	OnNetwork func(*Network) error
 	// OnNotify receives the seccomp listener before the command starts. Nil: no
 	// notification filter is installed.
 	OnNotify func(fd int) error
@@ -41,6 +40,7 @@ type Config struct {
 // Process is a started run.
 type Process struct {
 	control *os.File
+	sockets *stageSockets
 	started chan error // one value: nil when the command runs
 	done    chan struct{}
 
@@ -52,7 +52,7 @@ type Process struct {
 
 // SetupError says that the limits could not be put up. The command did not run.
 type SetupError struct {
-	Stage string // "bwrap", "stage", "entry", "supervisor"
+	Stage string // "bwrap", "stage", "network", "supervisor"
 	Text  string // one or more lines as the failing part said them
 }
 
@@ -73,7 +73,7 @@ func Start(c Config) (*Process, error) {
 		ours.Close()
 		return nil, &SetupError{"supervisor", err.Error()}
 	}
-	p := &Process{control: ours, started: make(chan error, 1), done: make(chan struct{})}
+	p := &Process{control: ours, sockets: newStageSockets(int(ours.Fd())), started: make(chan error, 1), done: make(chan struct{})}
 	var bwrapSaid bytes.Buffer
 	cmd.Stderr = &bwrapSaid
 	spawned := make(chan error)
@@ -84,12 +84,33 @@ func Start(c Config) (*Process, error) {
 	}
 	theirs.Close() // so that receive sees the end of the stage
 	go p.read(c)
+	if err := p.prepareNetwork(c); err != nil {
+		p.settle(err)
+	}
 	if err := <-p.started; err != nil {
 		p.Kill()
 		<-p.done
 		return nil, p.explain(err, bwrapSaid.String())
 	}
 	return p, nil
+}
+
+// prepareNetwork gives the inside its network and then lets the command start.
+func (p *Process) prepareNetwork(c Config) error {
+	n, err := setUpNetwork(p.sockets.open, c.Plan)
+	if errors.Is(err, errStageEnded) {
+		return err // read knows why
+	}
+	if err != nil {
+		return &SetupError{"network", err.Error()}
+	}
+	if c.OnNetwork == nil {
+		n.Close()
+	} else if err := c.OnNetwork(n); err != nil {
+		n.Close()
+		return &SetupError{"supervisor", err.Error()}
+	}
+	return send(int(p.control.Fd()), message{kind: msgReady})
 }
 
 // explain prefers what the inner part said over the bare end of its socket.
@@ -215,6 +236,7 @@ func closeAll(files []*os.File) {
 
 // read handles the stage's messages until its end closes.
 func (p *Process) read(c Config) {
+	defer close(p.sockets.answers)
 	fd := int(p.control.Fd())
 	for {
 		m, err := receive(fd)
@@ -232,8 +254,8 @@ func (p *Process) read(c Config) {
 
 func (p *Process) handle(c Config, m message) error {
 	switch m.kind {
-	case msgListeners:
-		return takeListeners(m.fds, c.OnListeners)
+	case msgSockets:
+		p.sockets.answers <- m
 	case msgNotify:
 		if len(m.fds) != 1 || c.OnNotify == nil {
 			return &SetupError{"stage", "sent no notification listener"}
@@ -263,26 +285,6 @@ func (p *Process) settle(err error) {
 	case p.started <- err:
 	default:
 	}
-}
-
-func takeListeners(fds []int, give func([]net.Listener) error) error {
-	var all []net.Listener
-	for _, fd := range fds {
-		f := os.NewFile(uintptr(fd), "listener")
-		l, err := net.FileListener(f)
-		f.Close()
-		if err != nil {
-			return &SetupError{"supervisor", fmt.Sprintf("listener from the stage: %v", err)}
-		}
-		all = append(all, l)
-	}
-	if give == nil {
-		return nil
-	}
-	if err := give(all); err != nil {
-		return &SetupError{"supervisor", err.Error()}
-	}
-	return nil
 }
 
 // Signal sends sig to the command. A signal that the terminal has already sent

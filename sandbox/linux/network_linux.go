@@ -1,0 +1,342 @@
+package linux
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gosrt/gosrt/policy"
+)
+
+// Network is the command's network as the supervisor holds it: sockets that
+// were made inside and therefore are inside. They are the receiver's to close.
+type Network struct {
+	// Proxies listen on 127.0.0.1, in the order of Plan.HTTPPort and Plan.SOCKSPort.
+	Proxies []net.Listener
+	// HostPorts listen on the loopback addresses.
+	HostPorts []PortListener
+	// Captured accept connections to other addresses; OriginalDst tells to which.
+	Captured []net.Listener
+	// DNS and Datagrams receive what is sent to any resolver, by TCP and UDP.
+	// A datagram's control message says which address it was sent to; sent
+	// back with the answer, it makes the answer come from there.
+	DNS       []net.Listener
+	Datagrams []*net.UDPConn
+
+	Capture Capture
+	// Why says what kept Capture below CaptureAll; empty where the plan does
+	// not ask for more.
+	Why string
+}
+
+// PortListener listens for the host's port of the same number.
+type PortListener struct {
+	net.Listener
+	Port uint16
+}
+
+// Capture says which connections of programs that ignore the proxy variables
+// are caught. Any other fails at once; the policy is the same for each.
+type Capture int
+
+const (
+	CaptureNone  Capture = iota // none: only the proxies lead out
+	CapturePorts                // those to the ports that the policy allows
+	CaptureAll                  // all
+)
+
+func (c Capture) String() string {
+	switch c {
+	case CapturePorts:
+		return "a listener on each allowed port"
+	case CaptureAll:
+		return "all connections are redirected"
+	}
+	return "proxies only"
+}
+
+// setUpNetwork shapes the inside's network by sockets that open makes there. An
+// error means that what the plan needs is missing; capturing is not needed.
+func setUpNetwork(open opener, plan *policy.Plan) (*Network, error) {
+	n := &Network{}
+	if err := n.listen(open, plan); err != nil {
+		n.Close()
+		return nil, err
+	}
+	if !plan.Transparent {
+		return n, nil
+	}
+	if err := n.capture(open, plan); err != nil {
+		n.Why = err.Error()
+	}
+	return n, nil
+}
+
+// Close closes every socket.
+func (n *Network) Close() {
+	for _, l := range n.HostPorts {
+		l.Close()
+	}
+	for _, list := range [][]net.Listener{n.Proxies, n.Captured, n.DNS} {
+		for _, l := range list {
+			l.Close()
+		}
+	}
+	for _, c := range n.Datagrams {
+		c.Close()
+	}
+}
+
+// ipFamily is one of IPv4 and IPv6 with what differs.
+type ipFamily struct {
+	domain             int
+	loopback, wildcard netip.Addr
+}
+
+var families = []ipFamily{
+	{unix.AF_INET, netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv4Unspecified()},
+	{unix.AF_INET6, netip.IPv6Loopback(), netip.IPv6Unspecified()},
+}
+
+func (f ipFamily) stream() socketSpec   { return socketSpec{f.domain, unix.SOCK_STREAM, 0} }
+func (f ipFamily) datagram() socketSpec { return socketSpec{f.domain, unix.SOCK_DGRAM, 0} }
+
+// listen opens the proxies' ports and the host's. A host port on ::1 may fail,
+// on a host without IPv6; one on 127.0.0.1 may not.
+func (n *Network) listen(open opener, plan *policy.Plan) error {
+	ports := []uint16{plan.HTTPPort, plan.SOCKSPort}
+	for _, port := range ports {
+		l, err := listenOn(open, families[0], netip.AddrPortFrom(families[0].loopback, port))
+		if err != nil {
+			return err
+		}
+		n.Proxies = append(n.Proxies, l)
+	}
+	for _, rule := range plan.Network.HostPorts {
+		for _, f := range families {
+			l, err := listenOn(open, f, netip.AddrPortFrom(f.loopback, rule.Port))
+			if err == nil {
+				n.HostPorts = append(n.HostPorts, PortListener{l, rule.Port})
+			} else if f.domain == unix.AF_INET {
+				return fmt.Errorf("host port %d (%s): %w", rule.Port, rule.Origin, err)
+			}
+		}
+	}
+	return nil
+}
+
+// capture climbs down: every connection, else the allowed ports, else none. The
+// error says why not every connection.
+func (n *Network) capture(open opener, plan *policy.Plan) error {
+	usable, err := makeLocal(open)
+	if len(usable) == 0 {
+		return err
+	}
+	for _, f := range usable {
+		if err := n.answerDNS(open, f); err != nil {
+			return err
+		}
+	}
+	err = n.captureAll(open, usable)
+	if err == nil {
+		n.Capture = CaptureAll
+		return nil
+	}
+	n.capturePorts(open, usable, portsToCapture(plan.Network))
+	return err
+}
+
+// makeLocal returns the families in which every address is the namespace's own now.
+func makeLocal(open opener) ([]ipFamily, error) {
+	fd, err := openOne(open, socketSpec{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE})
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var usable []ipFamily
+	for i, f := range families {
+		failed := transact(fd, everyAddressLocal(sources[i])...)
+		if failed == nil {
+			usable = append(usable, f)
+		} else if err == nil {
+			err = fmt.Errorf("set the routes: %w", failed)
+		}
+	}
+	return usable, err
+}
+
+// answerDNS takes port 53 of every address. Binding a port below 1024 is, as in
+// transact, the right of the supervisor.
+func (n *Network) answerDNS(open opener, f ipFamily) error {
+	at := netip.AddrPortFrom(f.wildcard, dnsPort)
+	l, err := listenOn(open, f, at)
+	if err != nil {
+		return err
+	}
+	n.DNS = append(n.DNS, l)
+	fd, err := openOne(open, f.datagram())
+	if err != nil {
+		return err
+	}
+	c, err := packetsAt(fd, f, at)
+	if err != nil {
+		return fmt.Errorf("receive datagrams inside on %s: %w", at, err)
+	}
+	n.Datagrams = append(n.Datagrams, c)
+	return nil
+}
+
+// captureAll redirects every connection to one listener of its family.
+func (n *Network) captureAll(open opener, usable []ipFamily) error {
+	fd, err := openOne(open, socketSpec{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER})
+	if err != nil {
+		return fmt.Errorf("nf_tables: %w", err)
+	}
+	defer unix.Close(fd)
+	var listeners []net.Listener
+	ports := map[int]uint16{}
+	for _, f := range usable {
+		l, err := listenOn(open, f, netip.AddrPortFrom(f.loopback, 0))
+		if err != nil {
+			return errors.Join(err, closeListeners(listeners))
+		}
+		listeners = append(listeners, l)
+		ports[f.domain] = uint16(l.Addr().(*net.TCPAddr).Port)
+	}
+	if err := transact(fd, redirect(ports[unix.AF_INET], ports[unix.AF_INET6])...); err != nil {
+		return errors.Join(fmt.Errorf("nf_tables: %w", err), closeListeners(listeners))
+	}
+	n.Captured = listeners
+	return nil
+}
+
+func closeListeners(list []net.Listener) (err error) {
+	for _, l := range list {
+		err = errors.Join(err, l.Close())
+	}
+	return err
+}
+
+// capturePorts listens on each port of every address. A port that cannot be had
+// is left to the proxies.
+func (n *Network) capturePorts(open opener, usable []ipFamily, ports []uint16) {
+	for _, port := range ports {
+		for _, f := range usable {
+			if l, err := listenOn(open, f, netip.AddrPortFrom(f.wildcard, port)); err == nil {
+				n.Captured = append(n.Captured, l)
+				n.Capture = CapturePorts
+			}
+		}
+	}
+}
+
+func openOne(open opener, spec socketSpec) (int, error) {
+	fds, faults, err := open(spec)
+	if err != nil {
+		return -1, err
+	}
+	if faults[0] != 0 {
+		return -1, fmt.Errorf("make a socket inside: %w", faults[0])
+	}
+	return fds[0], nil
+}
+
+func listenOn(open opener, f ipFamily, at netip.AddrPort) (net.Listener, error) {
+	fd, err := openOne(open, f.stream())
+	if err != nil {
+		return nil, err
+	}
+	l, err := listenerAt(fd, f, at)
+	if err != nil {
+		return nil, fmt.Errorf("listen inside on %s: %w", at, err)
+	}
+	return l, nil
+}
+
+// backlog is what the kernel allows at most by default (net.core.somaxconn).
+const backlog = 4096
+
+// listenerAt consumes fd.
+func listenerAt(fd int, f ipFamily, at netip.AddrPort) (net.Listener, error) {
+	file := os.NewFile(uintptr(fd), at.String())
+	defer file.Close()
+	if err := bindTo(fd, f, at); err != nil {
+		return nil, err
+	}
+	if err := unix.Listen(fd, backlog); err != nil {
+		return nil, err
+	}
+	return net.FileListener(file)
+}
+
+// packetsAt consumes fd. The control messages that Network.Datagrams speaks of
+// are switched on, and the answers may come from an address that no interface has.
+func packetsAt(fd int, f ipFamily, at netip.AddrPort) (*net.UDPConn, error) {
+	file := os.NewFile(uintptr(fd), at.String())
+	defer file.Close()
+	err := unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_FREEBIND, 1)
+	if f.domain == unix.AF_INET6 {
+		err = errors.Join(err, unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_RECVPKTINFO, 1))
+	} else {
+		err = errors.Join(err, unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_PKTINFO, 1))
+	}
+	if err = errors.Join(err, bindTo(fd, f, at)); err != nil {
+		return nil, err
+	}
+	c, err := net.FilePacketConn(file)
+	if err != nil {
+		return nil, err
+	}
+	return c.(*net.UDPConn), nil
+}
+
+func bindTo(fd int, f ipFamily, at netip.AddrPort) error {
+	if f.domain == unix.AF_INET6 {
+		if err := unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_V6ONLY, 1); err != nil {
+			return err
+		}
+	}
+	return unix.Bind(fd, sockaddr(at))
+}
+
+func sockaddr(at netip.AddrPort) unix.Sockaddr {
+	if at.Addr().Is4() {
+		return &unix.SockaddrInet4{Port: int(at.Port()), Addr: at.Addr().As4()}
+	}
+	return &unix.SockaddrInet6{Port: int(at.Port()), Addr: at.Addr().As16()}
+}
+
+// Dial connects to a port of loopback inside, IPv4 first.
+func (p *Process) Dial(port uint16) (net.Conn, error) {
+	var fault error
+	for _, f := range families {
+		c, err := dialInside(p.sockets.open, f, netip.AddrPortFrom(f.loopback, port))
+		if err == nil {
+			return c, nil
+		}
+		fault = errors.Join(fault, err)
+	}
+	return nil, fault
+}
+
+func dialInside(open opener, f ipFamily, to netip.AddrPort) (net.Conn, error) {
+	fd, err := openOne(open, f.stream())
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), to.String())
+	defer file.Close()
+	// On loopback a connection is there or refused at once, unless the
+	// listener's backlog is full; then the kernel tries again for this long.
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_SYNCNT, 2); err != nil {
+		return nil, err
+	}
+	if err := unix.Connect(fd, sockaddr(to)); err != nil {
+		return nil, fmt.Errorf("connect inside to %s: %w", to, err)
+	}
+	return net.FileConn(file)
+}

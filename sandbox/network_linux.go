@@ -1,0 +1,117 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/gosrt/gosrt/policy"
+	"github.com/gosrt/gosrt/proxy"
+	"github.com/gosrt/gosrt/sandbox/linux"
+)
+
+// serveNetwork gives each socket inside its server, and tells what could not be
+// captured as a weakness of the plan.
+func serveNetwork(b backendConfig, n *linux.Network) {
+	for _, l := range n.Proxies {
+		b.serve(l)
+	}
+	for _, l := range n.HostPorts {
+		b.background(func() { b.proxy.Forward(l, dialHost(l.Port)) })
+	}
+	capture := &proxy.Capture{Server: b.proxy, OriginalDst: linux.OriginalDst, IPv6: len(n.Datagrams) > 1}
+	for _, l := range n.Captured {
+		b.background(func() { capture.Serve(l) })
+	}
+	for _, l := range n.DNS {
+		b.background(func() { capture.ServeDNS(l) })
+	}
+	for _, c := range n.Datagrams {
+		b.background(func() { capture.ServePackets(c) })
+	}
+	if n.Why != "" {
+		b.plan.Weaknesses = append(b.plan.Weaknesses, policy.Weakness{
+			ID:   "no-transparent",
+			Text: fmt.Sprintf("programs that ignore proxy variables: %s (%s)", n.Capture, n.Why),
+		})
+	}
+}
+
+// hostLoopback is where host ports and published ports are, outside.
+var hostLoopback = []string{"127.0.0.1", "::1"}
+
+// dialHost connects to a port of this host's loopback.
+func dialHost(port uint16) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (c net.Conn, err error) {
+		var d net.Dialer
+		for _, host := range hostLoopback {
+			if c, err = d.DialContext(ctx, "tcp", hostPort(host, port)); err == nil {
+				return c, nil
+			}
+		}
+		return nil, err
+	}
+}
+
+func hostPort(host string, port uint16) string {
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+}
+
+// published is one port inside with its listeners on this host.
+type published struct {
+	inside    uint16
+	listeners []net.Listener
+}
+
+// listenPublished takes the ports on this host before anything is started. One
+// that is taken on 127.0.0.1 is an error; ::1 may be missing.
+func listenPublished(rules []policy.PublishRule) ([]published, error) {
+	var all []published
+	for _, r := range rules {
+		if r.Auto {
+			continue
+		}
+		p, err := listenOutside(r.Outside, r.Inside)
+		if err != nil {
+			closePublished(all)
+			return nil, fmt.Errorf("publish %s (%s): %w", r.Text, r.Origin, err)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func listenOutside(outside, inside uint16) (published, error) {
+	p := published{inside: inside}
+	for i, host := range hostLoopback {
+		l, err := net.Listen("tcp", hostPort(host, outside))
+		if err == nil {
+			p.listeners = append(p.listeners, l)
+		} else if i == 0 {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+func closePublished(all []published) (err error) {
+	for _, p := range all {
+		for _, l := range p.listeners {
+			err = errors.Join(err, l.Close())
+		}
+	}
+	return err
+}
+
+// publish serves the ports on this host by the same ports inside.
+func publish(b backendConfig, all []published, p *linux.Process) {
+	for _, pub := range all {
+		for _, l := range pub.listeners {
+			b.background(func() {
+				b.proxy.Forward(l, func(context.Context) (net.Conn, error) { return p.Dial(pub.inside) })
+			})
+		}
+	}
+}
