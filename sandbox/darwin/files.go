@@ -161,10 +161,14 @@ func (e entry) spellings() []string {
 	return out
 }
 
-// except takes out what lies beneath directories of the entry's Unless names.
+// except takes out what lies beneath directories of the entry's Unless names
+// (a branch may be called "config"), where those lie in what the pattern names:
+// a directory of that name above it means nothing.
 func (e entry) except(filter string) string {
 	if len(e.Unless) == 0 {
 		return filter
 	}
-	return all(filter, not(regex("/("+strings.Join(each(literalRegex, e.Unless), "|")+")/")))
+	n := slices.IndexFunc(e.glob.segments, hasName) + 1
+	dir := strings.TrimSuffix(e.glob.prefix(n).regex(true), "$")
+	return all(filter, not(regex(dir+"(/.*)?/"+group(each(literalRegex, e.Unless))+"/")))
 }

@@ -71,14 +71,21 @@ func (s *pinSet) above(p string, fold bool) {
 }
 
 // tail pins every named directory of a pattern: for "**/.git/hooks" each ".git".
-// A segment of wildcards alone would pin everything.
+// A segment of wildcards alone would pin every directory of a project, so it is
+// pinned only behind a name of our own table ("*.git/modules/**/hooks").
 func (s *pinSet) tail(e entry) {
 	if !s.table.touchesRoots(e.glob.base) {
 		return
 	}
+	named := false
 	for n := 1; n < len(e.glob.segments); n++ {
-		if named := e.glob.segments[n-1]; hasName(named) {
-			s.patterns = append(s.patterns, e.except(regex(e.glob.prefix(n).regex(true))))
+		here := regex(e.glob.prefix(n).regex(true))
+		switch {
+		case hasName(e.glob.segments[n-1]):
+			named = true
+			s.patterns = append(s.patterns, e.except(here))
+		case named && e.Kind == policy.Protect:
+			s.patterns = append(s.patterns, e.except(all(here, vnodeType("DIRECTORY"))))
 		}
 	}
 }
@@ -153,8 +160,12 @@ func (t fileTable) movePatterns() []policy.Weakness {
 	return out
 }
 
-// everywhere says that entries with the same wildcards stand at every root.
+// everywhere says that no directory can be moved to where the pattern ends: it
+// stands at every root, and each of its segments is pinned.
 func (t fileTable) everywhere(e entry) bool {
+	if e.glob.segments[0] != anyDirs || e.Kind != policy.Protect && slices.ContainsFunc(e.glob.segments[1:], wildOnly) {
+		return false
+	}
 	for _, w := range t.outer {
 		same := func(o entry) bool {
 			return o.glob != nil && o.Kind == e.Kind && within(w, o.glob.base) &&
@@ -166,3 +177,5 @@ func (t fileTable) everywhere(e entry) bool {
 	}
 	return true
 }
+
+func wildOnly(segment string) bool { return !hasName(segment) }

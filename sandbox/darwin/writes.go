@@ -34,12 +34,12 @@ func (t fileTable) writeDenials() []rule {
 			continue
 		}
 		out = append(out, allow(writeOps...).on(each(subpath, forms(r.path))...))
-		for _, e := range outside {
-			out = append(out, e.againBeneath(r.path)...)
-		}
-		for _, e := range t.reads {
-			if e.Kind == policy.DenyRead && e.Final && e.glob == nil && within(e.path, r.path) && e.path != r.path {
-				out = append(out, deny(writeOps...).on(e.filters()...).because("hidden", e.FileRule))
+		for _, e := range slices.Concat(outside, t.reads) {
+			if e.Kind == policy.AllowRead || e.Kind == policy.DenyRead && !e.Final {
+				continue
+			}
+			if filters := e.strictlyBeneath(r.path); len(filters) > 0 {
+				out = append(out, deny(writeOps...).on(filters...).because("write-protected", e.FileRule))
 			}
 		}
 	}
@@ -61,26 +61,26 @@ func (t fileTable) split() (outside, inside []entry) {
 	return outside, inside
 }
 
-// closed says whether a denial reaches p.
+// closed says whether a denial reaches p from above.
 func (t fileTable) closed(p string) bool {
 	return slices.ContainsFunc(t.writes, func(e entry) bool {
-		return e.covers(p) || e.glob != nil && within(p, e.glob.base)
+		return e.covers(p) || e.glob != nil && within(p, e.glob.base) && p != e.glob.base
 	}) || t.hides(p, true)
 }
 
-// againBeneath repeats a denied pattern for what it matches strictly beneath dir.
-func (e entry) againBeneath(dir string) []rule {
-	if e.glob == nil || !within(dir, e.glob.base) {
+// strictlyBeneath is what the entry says beneath dir and not of dir itself.
+func (e entry) strictlyBeneath(dir string) []string {
+	switch {
+	case within(e.base(), dir) && (e.glob != nil || e.path != dir):
+		return e.filters()
+	case e.glob == nil || !within(dir, e.glob.base):
 		return nil
 	}
 	var filters []string
 	for _, re := range e.glob.beneath(dir, e.Exact) {
 		filters = append(filters, e.except(regex(re)))
 	}
-	if len(filters) == 0 {
-		return nil
-	}
-	return []rule{deny(writeOps...).on(filters...).because("write-protected", e.FileRule)}
+	return filters
 }
 
 // denials writes entries as rules: those that exist by their path, patterns by
