@@ -20,7 +20,11 @@ import (
 	"github.com/gosrt/gosrt/policy"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// net/http waits half a second before it closes a connection it has refused,
+// which is longer than goleak does.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+}
 
 // world is a Server with its listener, a resolver that knows some names, and a
 // record of what happened.
