@@ -32,11 +32,11 @@ type Stage struct {
 	Dir  []byte
 	// Expect is what must be mounted where before the command may start.
 	Expect []Expect
-	Filter FilterConfig
+	// Filter is the static seccomp filter, Notify the one whose calls the
+	// supervisor answers; empty: none.
+	Filter, Notify []Instruction
 	// Grace is the time between SIGTERM and SIGKILL when a second SIGINT escalates.
 	Grace time.Duration
-	// Notify asks for the user-notification filter.
-	Notify *NotifyConfig
 }
 
 // Expect is one mount that the stage verifies from inside. What was checked at

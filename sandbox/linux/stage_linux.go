@@ -139,14 +139,9 @@ func verifyMounts(expect []Expect) error {
 	return nil
 }
 
-// restrict puts the filters on every thread of the stage and so on all it
+// restrict puts the filter on every thread of the stage and so on all it
 // starts. From here on the stage itself has no more than the command.
-func restrict(s Stage) error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("set no_new_privs: %w", err)
-	}
-	return nil
-}
+func restrict(s Stage) error { return Install(s.Filter) }
 
 // runCommand starts the command, waits for it as pid 1 and reports its end.
 // early is what the supervisor sent before there was a command.

@@ -42,7 +42,8 @@ type Process struct {
 	control *os.File
 	sockets *stageSockets
 	started chan error // one value: nil when the command runs
-	done    chan struct{}
+	done    chan struct{} // closed when bwrap is gone
+	heard   chan struct{} // closed when every message of the stage is read
 
 	mu     sync.Mutex
 	status Status
@@ -73,7 +74,7 @@ func Start(c Config) (*Process, error) {
 		ours.Close()
 		return nil, &SetupError{"supervisor", err.Error()}
 	}
-	p := &Process{control: ours, sockets: newStageSockets(int(ours.Fd())), started: make(chan error, 1), done: make(chan struct{})}
+	p := &Process{control: ours, sockets: newStageSockets(int(ours.Fd())), started: make(chan error, 1), done: make(chan struct{}), heard: make(chan struct{})}
 	var bwrapSaid bytes.Buffer
 	cmd.Stderr = &bwrapSaid
 	spawned := make(chan error)
@@ -167,9 +168,7 @@ func blockSignals() (restore func()) {
 // bwrapCommand prepares bwrap with the descriptors fdArgs and up. The returned
 // files are the caller's to close once bwrap is started.
 func bwrapCommand(c Config, control *os.File) (*exec.Cmd, []*os.File, error) {
-	stage := NewStage(c.Plan)
-	stage.Grace = c.Grace
-	data, err := stage.encode()
+	data, err := stageValue(c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -201,6 +200,19 @@ func bwrapCommand(c Config, control *os.File) (*exec.Cmd, []*os.File, error) {
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL},
 	}
 	return cmd, files, nil
+}
+
+func stageValue(c Config) ([]byte, error) {
+	arch, err := ArchOf(runtime.GOARCH)
+	if err != nil {
+		return nil, err
+	}
+	s := NewStage(c.Plan)
+	s.Grace = c.Grace
+	if s.Filter, err = Filter(FilterConfig{}, arch); err != nil {
+		return nil, err
+	}
+	return s.encode()
 }
 
 // memfd returns an anonymous file holding data, read from its start.
@@ -236,6 +248,7 @@ func closeAll(files []*os.File) {
 
 // read handles the stage's messages until its end closes.
 func (p *Process) read(c Config) {
+	defer close(p.heard)
 	defer close(p.sockets.answers)
 	fd := int(p.control.Fd())
 	for {
@@ -312,6 +325,7 @@ func (p *Process) Kill() {
 // whose stage ended without a word was killed from outside.
 func (p *Process) Wait() Status {
 	<-p.done
+	<-p.heard // the last message may still be on its way
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.seen {
