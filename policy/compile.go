@@ -76,6 +76,7 @@ func (b *builder) note(format string, args ...any) {
 // looked for around them, protected paths are laid over both.
 func (b *builder) rules() error {
 	b.infos = map[string]FileInfo{}
+	b.listHome()
 	b.freshRules()
 	if err := b.userRules(); err != nil {
 		return err
@@ -89,6 +90,17 @@ func (b *builder) rules() error {
 	b.expand()
 	b.linkRules()
 	return nil
+}
+
+// listHome looks into the directories that the tables name most places in.
+func (b *builder) listHome() {
+	if b.host.Home == "" {
+		return
+	}
+	home := b.resolve(b.host.Home).Path
+	for _, dir := range []string{home, join(home, ".config"), join(home, ".local/share"), join(home, "Library")} {
+		b.list(dir)
+	}
 }
 
 func (b *builder) plan(c Command) (*Plan, error) {

@@ -123,6 +123,12 @@ func (b *builder) protect(repos []repo) error {
 			}
 		}
 	}
+	for _, dir := range b.hookDirs(repos) {
+		row := Protected{Path: dir, Group: "git", Reason: "core.hooksPath: git on the host runs every hook"}
+		if err := b.protectAt(row, dir, roots); err != nil {
+			return err
+		}
+	}
 	for _, root := range outermost(roots) {
 		if root.Dir {
 			b.gitPatterns(join(escape(root.Path), "**/*.git"))
@@ -143,7 +149,7 @@ func (b *builder) rowDirs(row Protected, roots []FileRule, repos []repo) []strin
 	if row.Where&AtHome != 0 && b.host.Home != "" {
 		dirs = append(dirs, b.host.Home)
 	}
-	if row.Where&AtSystem != 0 {
+	if row.Where&AtSystem != 0 && near(roots, "/"+row.Path) {
 		dirs = append(dirs, "/")
 	}
 	for _, r := range repos {
@@ -156,6 +162,11 @@ func (b *builder) rowDirs(row Protected, roots []FileRule, repos []repo) []strin
 	}
 	slices.Sort(dirs)
 	return slices.Compact(dirs)
+}
+
+// near says that a write root lies at, above or below p.
+func near(roots []FileRule, p string) bool {
+	return slices.ContainsFunc(roots, func(r FileRule) bool { return within(r.Path, p) || within(p, r.Path) })
 }
 
 // protectAt protects one place, unless the user named exactly that place in

@@ -157,10 +157,11 @@ func (b *builder) pointsBack(work, git string) bool {
 	if err != nil {
 		return false
 	}
-	tree := gitConfigValue(config, "core", "worktree")
-	if tree == "" {
+	trees := gitConfig(config, "core", "worktree")
+	if len(trees) == 0 {
 		return false
 	}
+	tree := trees[len(trees)-1] // the last one counts
 	if !path.IsAbs(tree) {
 		tree = join(git, tree)
 	}
@@ -220,44 +221,4 @@ func (b *builder) grantWorktree(repos []repo) {
 			}
 		}
 	}
-}
-
-// gitConfigValue finds the last value of section.key in a git configuration
-// file (git-config(1), without subsections, which the keys asked here do not have).
-func gitConfigValue(text []byte, section, key string) string {
-	in, value := false, ""
-	joined := strings.ReplaceAll(strings.ReplaceAll(string(text), "\r\n", "\n"), "\\\n", "")
-	for line := range strings.SplitSeq(joined, "\n") {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			name, rest, _ := strings.Cut(line[1:], "]")
-			in = strings.EqualFold(strings.TrimSpace(name), section)
-			line = strings.TrimSpace(rest)
-		}
-		k, v, ok := strings.Cut(line, "=")
-		if in && ok && strings.EqualFold(strings.TrimSpace(k), key) {
-			value = unquoteGit(strings.TrimSpace(v))
-		}
-	}
-	return value
-}
-
-// unquoteGit reads a value as git does: quotes, escapes, and a comment at the end.
-func unquoteGit(v string) string {
-	var b strings.Builder
-	quoted := false
-	for i := 0; i < len(v); i++ {
-		switch c := v[i]; {
-		case c == '"':
-			quoted = !quoted
-		case c == '\\' && i+1 < len(v):
-			i++
-			b.WriteByte(v[i])
-		case (c == '#' || c == ';') && !quoted:
-			return strings.TrimRight(b.String(), " \t")
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }

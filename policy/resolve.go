@@ -34,6 +34,9 @@ func (p place) dir() bool { return p.Exists && p.Info.Mode.IsDir() }
 type resolver struct {
 	fs   FS
 	seen map[string]lstat
+	// names are listings of directories that many rules name places in: one
+	// listing is cheaper than a hundred questions about absent files.
+	names map[string]map[string]bool
 }
 
 type lstat struct {
@@ -41,11 +44,33 @@ type lstat struct {
 	err  error
 }
 
-func newResolver(f FS) *resolver { return &resolver{fs: f, seen: map[string]lstat{}} }
+func newResolver(f FS) *resolver {
+	return &resolver{fs: f, seen: map[string]lstat{}, names: map[string]map[string]bool{}}
+}
+
+// list reads a directory's names once. What cannot be listed is asked by name.
+func (r *resolver) list(dir string) {
+	info, err := r.lstat(dir)
+	if err != nil || !info.Mode.IsDir() || info.Size > lookSize {
+		return
+	}
+	entries, err := r.fs.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	names := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		names[e.Name] = true
+	}
+	r.names[dir] = names
+}
 
 func (r *resolver) lstat(p string) (FileInfo, error) {
 	if got, ok := r.seen[p]; ok {
 		return got.info, got.err
+	}
+	if names, listed := r.names[parent(p)]; listed && !names[p[strings.LastIndexByte(p, '/')+1:]] {
+		return FileInfo{}, fs.ErrNotExist
 	}
 	info, err := r.fs.Lstat(p)
 	if err != nil && !absent(err) && !errors.Is(err, fs.ErrPermission) {
