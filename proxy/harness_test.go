@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -290,4 +291,13 @@ func eventually(t testing.TB, what string, ok func() bool) {
 func portBytes(t testing.TB, port string) []byte {
 	n := mustAtoi(t, port)
 	return []byte{byte(n >> 8), byte(n)}
+}
+
+// need skips a test whose tool is missing, and fails it where everything must run.
+func need(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv("GOSRT_TEST_NEED") == "all" {
+		t.Fatalf("needs %s", what)
+	}
+	t.Skipf("needs %s", what)
 }
