@@ -263,24 +263,66 @@ func (w *world) checkCreate(t *rapid.T, index *policy.FileIndex, at looked) {
 	}
 }
 
-// drawStep is one call with random places, spelled in odd ways at times.
-func drawStep(t *rapid.T) string {
-	verb := rapid.SampledFrom([]string{"write", "mkdir", "symlink", "remove", "rename", "rename", "rename", "swap", "link", "clone", "read"}).Draw(t, "verb")
-	spell := func() string {
-		p := drawPath(t)
+// drawStep is one call on places that exist, that earlier steps made, or near
+// them, spelled in odd ways at times.
+func (w *world) drawStep(t *rapid.T, pool *[]string) string {
+	verb := rapid.SampledFrom([]string{"write", "mkdir", "symlink", "remove", "rename", "rename", "rename", "swap", "link", "clone"}).Draw(t, "verb")
+	place := func(fresh bool) string {
+		p := rapid.SampledFrom(*pool).Draw(t, "place")
+		if fresh && rapid.IntRange(0, 3).Draw(t, "new") > 0 {
+			p += "/" + rapid.SampledFrom([]string{"a", "b", "h", "k.x", "n"}).Draw(t, "name")
+		}
+		*pool = append(*pool, p)
 		switch rapid.IntRange(0, 9).Draw(t, "spelling") {
 		case 0:
-			return strings.ToUpper(p)
+			return path.Dir(p) + "/" + strings.ToUpper(path.Base(p))
 		case 1:
-			return p + "/../" + path.Base(p)
+			return path.Dir(p) + "/../" + path.Base(path.Dir(p)) + "/" + path.Base(p)
 		}
 		return p
 	}
-	step := verb + " " + spell()
+	step := verb + " " + place(verb == "mkdir" || verb == "write")
 	if strings.Contains("symlink rename swap link clone", verb) {
-		step += " " + spell()
+		step += " " + place(verb != "swap")
 	}
 	return step
+}
+
+// drawAttack is a known way around path rules, at random places: X is somewhere
+// on the way to what a rule names, Y a new name in a write root.
+func (w *world) drawAttack(t *rapid.T, pool *[]string) []string {
+	x := rapid.SampledFrom(w.places()).Draw(t, "x")
+	root := rapid.SampledFrom(w.plan.Files).Filter(func(r policy.FileRule) bool { return r.Kind == policy.AllowWrite }).Draw(t, "root").Path
+	y := root + "/" + rapid.SampledFrom([]string{"n", "n2", "a", "h", "k.x"}).Draw(t, "y")
+	name := rapid.SampledFrom([]string{"a", "b", "h", "k.x", "k.x/a", "h/k.x", "a/b"}).Draw(t, "name")
+	*pool = append(*pool, y)
+	script := rapid.SampledFrom([]string{
+		"link X Y; write Y",
+		"link X/N Y; write Y",
+		"clone X Y; write Y/N",
+		"symlink X Y; write Y/N; link Y/N Y2",
+		"rename X Y; write Y/N; remove Y/N; rename Y X",
+		"rename X/N Y; write Y",
+		"mkdir Y; mkdir Y/h; write Y/N; rename Y X/N",
+		"mkdir Y; write Y/N; swap Y X",
+		"rename X Y; symlink /r X; write X/N",
+		"write Y; rename Y X/N",
+		"symlink X/N Y; swap X Y",
+	}).Draw(t, "script")
+	script = strings.NewReplacer("X", x, "Y", y, "N", name).Replace(script)
+	return strings.Split(script, "; ")
+}
+
+// places are the paths of the tree that the rules speak of.
+func (w *world) places() []string {
+	var out []string
+	for p := range w.start {
+		if within(p, "/w") || within(p, "/v") || within(p, "/r") {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // TestNoSequenceGetsAround: whatever permitted calls run one after another, what
@@ -290,9 +332,16 @@ func TestNoSequenceGetsAround(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t, rapid.Bool().Draw(t, "patterns"))
 		index := w.plan.Files.Index()
-		steps := rapid.SliceOfN(rapid.Custom(drawStep), 1, 16).Draw(t, "steps")
-		for i, s := range steps {
-			steps[i] = s + "  -> " + w.mac.run(s)
+		pool := w.places()
+		var steps []string
+		for range rapid.IntRange(1, 16).Draw(t, "steps") {
+			script := []string{w.drawStep(t, &pool)}
+			if rapid.Bool().Draw(t, "attack") {
+				script = w.drawAttack(t, &pool)
+			}
+			for _, s := range script {
+				steps = append(steps, s+"  -> "+w.mac.run(s))
+			}
 		}
 		if fault := w.broken(index); fault != "" {
 			t.Fatalf("%s\nafter\n  %s\n%s", fault, strings.Join(steps, "\n  "), w.describe())
