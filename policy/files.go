@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -277,17 +278,28 @@ func strongestWrite(hits []hit, lifted func(hit) bool) (deny, allow hit) {
 	for _, h := range hits {
 		switch h.Kind {
 		case DenyWrite, Protect:
-			if !lifted(h) {
+			if !lifted(h) && !opensByName(hits, h) {
 				deny = firmer(deny, h)
 			}
 		case AllowWrite:
-			allow = firmer(allow, h)
+			if !h.Fresh { // private has spoken already
+				allow = firmer(allow, h)
+			}
 		}
 	}
 	if allow.FileRule != nil && allow.Final && wins(allow, deny) {
 		deny = hit{}
 	}
 	return deny, allow
+}
+
+// opensByName says that an allowWrite names exactly the place at which a row of
+// the protected table matched by name.
+func opensByName(hits []hit, h hit) bool {
+	if h.Kind != Protect || !h.Pattern || h.Final {
+		return false
+	}
+	return slices.ContainsFunc(hits, func(o hit) bool { return o.Kind == AllowWrite && !o.Fresh && o.at == h.at })
 }
 
 // firmer prefers a final rule, then the deeper one.

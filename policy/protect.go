@@ -116,11 +116,8 @@ func (b *builder) protect(repos []repo) error {
 		}
 	}
 	for _, r := range repos {
-		if r.dotGit != "" {
-			row := Protected{Path: ".git", Group: "git", Reason: reasonGitDir}
-			if err := b.protectAt(row, r.dotGit, roots); err != nil {
-				return err
-			}
+		if err := b.protectDotGit(r, roots); err != nil {
+			return err
 		}
 	}
 	for _, dir := range b.hookDirs(repos) {
@@ -136,6 +133,28 @@ func (b *builder) protect(repos []repo) error {
 		}
 	}
 	return nil
+}
+
+// protectDotGit holds the .git entry of a checkout when it is a file, or a link:
+// what it leads to is a git directory, which has rows of its own.
+func (b *builder) protectDotGit(r repo, roots []FileRule) error {
+	if r.dotGit == "" {
+		return nil
+	}
+	row := Protected{Path: ".git", Group: "git", Reason: reasonGitDir}
+	if at := b.resolve(r.dotGit); at.dir() {
+		for _, link := range at.Links {
+			b.addLink(row.rule(r.dotGit), r.dotGit, link)
+		}
+		return nil
+	}
+	return b.protectAt(row, r.dotGit, roots)
+}
+
+// rule is the row as a rule for one place.
+func (row Protected) rule(p string) FileRule {
+	return FileRule{Kind: Protect, Final: row.Never, Birth: row.birth(),
+		Rule: PathRule{Text: p, Path: p, Group: row.Group, Reason: row.Reason}}
 }
 
 // rowDirs are the directories that a row applies at.
@@ -188,8 +207,7 @@ func (b *builder) protectAt(row Protected, p string, roots []FileRule) error {
 			return ruleError(AllowWrite, r, fmt.Sprintf("it lies in the protected %q (%s): name exactly that to open it", at.Path, row.Reason))
 		}
 	}
-	b.denyAt(FileRule{Kind: Protect, Final: row.Never, Birth: row.birth(),
-		Rule: PathRule{Text: p, Path: p, Group: row.Group, Reason: row.Reason}}, p)
+	b.denyAt(row.rule(p), p)
 	return nil
 }
 
@@ -217,10 +235,10 @@ func (row Protected) birth() *Birth {
 func (b *builder) gitPatterns(git string) {
 	for _, row := range gitRows() {
 		for _, dir := range []string{git, git + "/worktrees/*", git + "/modules/**"} {
-			p := dir + "/" + row.Path
-			b.files = append(b.files, FileRule{Kind: Protect, Path: p, Pattern: true, Final: row.Never, Birth: row.birth(),
-				Unless: []string{"refs", "logs"},
-				Rule:   PathRule{Text: p, Path: p, Pattern: true, Group: row.Group, Reason: row.Reason}})
+			rule := row.rule(dir + "/" + row.Path)
+			rule.Path, rule.Pattern, rule.Rule.Pattern = rule.Rule.Path, true, true
+			rule.Unless = []string{"refs", "logs"} // a branch may be called config
+			b.files = append(b.files, rule)
 		}
 	}
 }
