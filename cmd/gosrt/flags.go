@@ -1,0 +1,58 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/gosrt/gosrt/policy"
+)
+
+// policyFlags are the flags that shape a policy, as the user spelled them.
+type policyFlags struct {
+	policies, settings []string
+	lists              policy.Flags
+}
+
+// register adds the flags to a command. Each may be repeated; a value is one
+// entry and is never split, since paths hold commas.
+func (f *policyFlags) register(flags *pflag.FlagSet) {
+	for _, row := range []struct {
+		into        *[]string
+		name, usage string // the value's name in back quotes, as pflag has it
+	}{
+		{&f.policies, "policy", "add the policy in `FILE` (TOML)"},
+		{&f.settings, "settings", "add the policy in `FILE`, srt's settings (JSON)"},
+		{&f.lists.Preset, "preset", "add the preset `NAME`; see gosrt policy presets"},
+		{&f.lists.AllowWrite, "allow-write", "let the command write `PATH` and what is beneath it"},
+		{&f.lists.DenyWrite, "deny-write", "refuse writing `PATH`; wins over every --allow-write"},
+		{&f.lists.AllowRead, "allow-read", "let the command read `PATH` where a --deny-read covers it"},
+		{&f.lists.DenyRead, "deny-read", "refuse reading `PATH` and what is beneath it"},
+		{&f.lists.AllowDomain, "allow-domain", "let the command reach `HOST[:PORT]`; *.HOST is every name below HOST"},
+		{&f.lists.DenyDomain, "deny-domain", "refuse `HOST[:PORT]`; wins over every --allow-domain"},
+		{&f.lists.Resolve, "resolve", "answer `NAME=ADDR` from here instead of asking DNS"},
+		{&f.lists.Env, "env", "pass the variable `NAME[=VALUE]` on, or set it to VALUE"},
+	} {
+		flags.StringArrayVar(row.into, row.name, nil, row.usage)
+	}
+}
+
+// runOptions are the flags of a command that runs or plans something.
+type runOptions struct {
+	policyFlags
+	shellLine      string
+	timeout        time.Duration
+	quiet, verbose bool
+}
+
+func (o *runOptions) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.SetInterspersed(false)
+	flags.StringVarP(&o.shellLine, "c", "c", "", "run `LINE` through /bin/sh -c")
+	o.policyFlags.register(flags)
+	flags.DurationVar(&o.timeout, "timeout", 0, "end the command after `DURATION` (30s, 10m)")
+	flags.BoolVar(&o.quiet, "quiet", false, "print nothing but errors")
+	flags.BoolVar(&o.verbose, "verbose", false, "also print what was changed for the command and every denial")
+}
