@@ -62,18 +62,39 @@ func (c Capture) String() string {
 // setUpNetwork shapes the inside's network by sockets that open makes there. An
 // error means that what the plan needs is missing; capturing is not needed.
 func setUpNetwork(open opener, plan *policy.Plan) (*Network, error) {
+	s, err := newStock(open, socketsFor(plan))
+	if err != nil {
+		return nil, err
+	}
+	defer s.discard()
 	n := &Network{}
-	if err := n.listen(open, plan); err != nil {
+	if err := n.listen(s.take, plan); err != nil {
 		n.Close()
 		return nil, err
 	}
 	if !plan.Transparent {
 		return n, nil
 	}
-	if err := n.capture(open, plan); err != nil {
+	if err := n.capture(s.take, plan); err != nil {
 		n.Why = err.Error()
 	}
 	return n, nil
+}
+
+// socketsFor lists what setUpNetwork takes where nothing is missing.
+func socketsFor(plan *policy.Plan) []socketSpec {
+	tcp4, tcp6 := families[0].stream(), families[1].stream()
+	want := []socketSpec{tcp4, tcp4} // the proxies
+	for range plan.Network.HostPorts {
+		want = append(want, tcp4, tcp6)
+	}
+	if plan.Transparent {
+		want = append(want, routeSocket, filterSocket)
+		for _, f := range families {
+			want = append(want, f.stream(), f.stream(), f.datagram()) // captured, DNS
+		}
+	}
+	return want
 }
 
 // Close closes every socket.
@@ -105,12 +126,17 @@ var families = []ipFamily{
 func (f ipFamily) stream() socketSpec   { return socketSpec{f.domain, unix.SOCK_STREAM, 0} }
 func (f ipFamily) datagram() socketSpec { return socketSpec{f.domain, unix.SOCK_DGRAM, 0} }
 
+var (
+	routeSocket  = socketSpec{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE}
+	filterSocket = socketSpec{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER}
+)
+
 // listen opens the proxies' ports and the host's. A host port on ::1 may fail,
 // on a host without IPv6; one on 127.0.0.1 may not.
-func (n *Network) listen(open opener, plan *policy.Plan) error {
+func (n *Network) listen(take taker, plan *policy.Plan) error {
 	ports := []uint16{plan.HTTPPort, plan.SOCKSPort}
 	for _, port := range ports {
-		l, err := listenOn(open, families[0], netip.AddrPortFrom(families[0].loopback, port))
+		l, err := listenOn(take, families[0], netip.AddrPortFrom(families[0].loopback, port))
 		if err != nil {
 			return err
 		}
@@ -118,7 +144,7 @@ func (n *Network) listen(open opener, plan *policy.Plan) error {
 	}
 	for _, rule := range plan.Network.HostPorts {
 		for _, f := range families {
-			l, err := listenOn(open, f, netip.AddrPortFrom(f.loopback, rule.Port))
+			l, err := listenOn(take, f, netip.AddrPortFrom(f.loopback, rule.Port))
 			if err == nil {
 				n.HostPorts = append(n.HostPorts, PortListener{l, rule.Port})
 			} else if f.domain == unix.AF_INET {
@@ -131,28 +157,28 @@ func (n *Network) listen(open opener, plan *policy.Plan) error {
 
 // capture climbs down: every connection, else the allowed ports, else none. The
 // error says why not every connection.
-func (n *Network) capture(open opener, plan *policy.Plan) error {
-	usable, err := makeLocal(open)
+func (n *Network) capture(take taker, plan *policy.Plan) error {
+	usable, err := makeLocal(take)
 	if len(usable) == 0 {
 		return err
 	}
 	for _, f := range usable {
-		if err := n.answerDNS(open, f); err != nil {
+		if err := n.answerDNS(take, f); err != nil {
 			return err
 		}
 	}
-	err = n.captureAll(open, usable)
+	err = n.captureAll(take, usable)
 	if err == nil {
 		n.Capture = CaptureAll
 		return nil
 	}
-	n.capturePorts(open, usable, portsToCapture(plan.Network))
+	n.capturePorts(take, usable, portsToCapture(plan.Network))
 	return err
 }
 
 // makeLocal returns the families in which every address is the namespace's own now.
-func makeLocal(open opener) ([]ipFamily, error) {
-	fd, err := openOne(open, socketSpec{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE})
+func makeLocal(take taker) ([]ipFamily, error) {
+	fd, err := take(routeSocket)
 	if err != nil {
 		return nil, err
 	}
@@ -171,14 +197,14 @@ func makeLocal(open opener) ([]ipFamily, error) {
 
 // answerDNS takes port 53 of every address. Binding a port below 1024 is, as in
 // transact, the right of the supervisor.
-func (n *Network) answerDNS(open opener, f ipFamily) error {
+func (n *Network) answerDNS(take taker, f ipFamily) error {
 	at := netip.AddrPortFrom(f.wildcard, dnsPort)
-	l, err := listenOn(open, f, at)
+	l, err := listenOn(take, f, at)
 	if err != nil {
 		return err
 	}
 	n.DNS = append(n.DNS, l)
-	fd, err := openOne(open, f.datagram())
+	fd, err := take(f.datagram())
 	if err != nil {
 		return err
 	}
@@ -191,8 +217,8 @@ func (n *Network) answerDNS(open opener, f ipFamily) error {
 }
 
 // captureAll redirects every connection to one listener of its family.
-func (n *Network) captureAll(open opener, usable []ipFamily) error {
-	fd, err := openOne(open, socketSpec{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER})
+func (n *Network) captureAll(take taker, usable []ipFamily) error {
+	fd, err := take(filterSocket)
 	if err != nil {
 		return fmt.Errorf("nf_tables: %w", err)
 	}
@@ -200,7 +226,7 @@ func (n *Network) captureAll(open opener, usable []ipFamily) error {
 	var listeners []net.Listener
 	ports := map[int]uint16{}
 	for _, f := range usable {
-		l, err := listenOn(open, f, netip.AddrPortFrom(f.loopback, 0))
+		l, err := listenOn(take, f, netip.AddrPortFrom(f.loopback, 0))
 		if err != nil {
 			return errors.Join(err, closeListeners(listeners))
 		}
@@ -223,10 +249,10 @@ func closeListeners(list []net.Listener) (err error) {
 
 // capturePorts listens on each port of every address. A port that cannot be had
 // is left to the proxies.
-func (n *Network) capturePorts(open opener, usable []ipFamily, ports []uint16) {
+func (n *Network) capturePorts(take taker, usable []ipFamily, ports []uint16) {
 	for _, port := range ports {
 		for _, f := range usable {
-			if l, err := listenOn(open, f, netip.AddrPortFrom(f.wildcard, port)); err == nil {
+			if l, err := listenOn(take, f, netip.AddrPortFrom(f.wildcard, port)); err == nil {
 				n.Captured = append(n.Captured, l)
 				n.Capture = CapturePorts
 			}
@@ -234,19 +260,8 @@ func (n *Network) capturePorts(open opener, usable []ipFamily, ports []uint16) {
 	}
 }
 
-func openOne(open opener, spec socketSpec) (int, error) {
-	fds, faults, err := open(spec)
-	if err != nil {
-		return -1, err
-	}
-	if faults[0] != 0 {
-		return -1, fmt.Errorf("make a socket inside: %w", faults[0])
-	}
-	return fds[0], nil
-}
-
-func listenOn(open opener, f ipFamily, at netip.AddrPort) (net.Listener, error) {
-	fd, err := openOne(open, f.stream())
+func listenOn(take taker, f ipFamily, at netip.AddrPort) (net.Listener, error) {
+	fd, err := take(f.stream())
 	if err != nil {
 		return nil, err
 	}
@@ -314,7 +329,7 @@ func sockaddr(at netip.AddrPort) unix.Sockaddr {
 func (p *Process) Dial(port uint16) (net.Conn, error) {
 	var fault error
 	for _, f := range families {
-		c, err := dialInside(p.sockets.open, f, netip.AddrPortFrom(f.loopback, port))
+		c, err := dialInside(opener(p.sockets.open).take, f, netip.AddrPortFrom(f.loopback, port))
 		if err == nil {
 			return c, nil
 		}
@@ -323,8 +338,8 @@ func (p *Process) Dial(port uint16) (net.Conn, error) {
 	return nil, fault
 }
 
-func dialInside(open opener, f ipFamily, to netip.AddrPort) (net.Conn, error) {
-	fd, err := openOne(open, f.stream())
+func dialInside(take taker, f ipFamily, to netip.AddrPort) (net.Conn, error) {
+	fd, err := take(f.stream())
 	if err != nil {
 		return nil, err
 	}

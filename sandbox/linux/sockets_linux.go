@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -65,9 +66,76 @@ func serveSockets() ([]message, error) {
 }
 
 // opener makes sockets in the command's network namespace, in the order of
-// specs. What is -1 in fds has its reason in faults. The descriptors are the
-// caller's.
-type opener func(specs ...socketSpec) (fds []int, faults []unix.Errno, err error)
+// specs. Those that were made are the caller's.
+type opener func(specs ...socketSpec) ([]inside, error)
+
+// inside is one socket that was asked for; fault says why there is none.
+type inside struct {
+	fd    int // -1: none
+	fault unix.Errno
+}
+
+func (i inside) socket() (int, error) {
+	if i.fd < 0 {
+		return -1, fmt.Errorf("make a socket inside: %w", i.fault)
+	}
+	return i.fd, nil
+}
+
+func closeInside(list []inside) {
+	for _, i := range list {
+		if i.fd >= 0 {
+			unix.Close(i.fd)
+		}
+	}
+}
+
+// taker is opener for one socket.
+type taker func(socketSpec) (int, error)
+
+func (open opener) take(spec socketSpec) (int, error) {
+	got, err := open(spec)
+	if err != nil {
+		return -1, err
+	}
+	return got[0].socket()
+}
+
+// stock holds sockets that were made by one question: each question costs every
+// start a tenth of a millisecond.
+type stock struct {
+	open opener
+	left map[socketSpec][]inside
+}
+
+func newStock(open opener, specs []socketSpec) (*stock, error) {
+	got, err := open(specs...)
+	if err != nil {
+		return nil, err
+	}
+	s := &stock{open: open, left: map[socketSpec][]inside{}}
+	for i, spec := range specs {
+		s.left[spec] = append(s.left[spec], got[i])
+	}
+	return s, nil
+}
+
+// take returns a socket of the stock, or a new one where there is none left.
+func (s *stock) take(spec socketSpec) (int, error) {
+	left := s.left[spec]
+	if len(left) == 0 {
+		return s.open.take(spec)
+	}
+	s.left[spec] = left[1:]
+	return left[0].socket()
+}
+
+// discard closes what was not taken.
+func (s *stock) discard() {
+	for _, left := range s.left {
+		closeInside(left)
+	}
+}
 
 // stageSockets is the supervisor's end of msgOpen.
 type stageSockets struct {
@@ -82,66 +150,64 @@ func newStageSockets(control int) *stageSockets {
 
 var errStageEnded = errors.New("the stage has ended")
 
-func (s *stageSockets) open(specs ...socketSpec) (fds []int, faults []unix.Errno, err error) {
+// open is the opener of a running stage.
+func (s *stageSockets) open(specs ...socketSpec) ([]inside, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(specs) > 0 {
-		n := min(len(specs), maxSockets)
-		moreFDs, moreFaults, err := s.ask(specs[:n])
-		fds, faults = append(fds, moreFDs...), append(faults, moreFaults...)
+	var all []inside
+	for part := range slices.Chunk(specs, maxSockets) {
+		got, err := s.ask(part)
 		if err != nil {
-			closeFDs(fds)
-			return nil, nil, err
+			closeInside(all)
+			return nil, err
 		}
-		specs = specs[n:]
+		all = append(all, got...)
 	}
-	return fds, faults, nil
+	return all, nil
 }
 
-func (s *stageSockets) ask(specs []socketSpec) ([]int, []unix.Errno, error) {
+func (s *stageSockets) ask(specs []socketSpec) ([]inside, error) {
 	data, err := json.Marshal(specs)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := send(s.control, message{kind: msgOpen, data: data}); err != nil {
-		return nil, nil, fmt.Errorf("%w: %v", errStageEnded, err)
+		return nil, fmt.Errorf("%w: %v", errStageEnded, err)
 	}
 	m, ok := <-s.answers
 	if !ok {
-		return nil, nil, errStageEnded
+		return nil, errStageEnded
 	}
-	return socketsOf(m, len(specs))
+	got, err := socketsOf(m, len(specs))
+	if err != nil {
+		closeFDs(m.fds)
+		return nil, fmt.Errorf("answer of the stage: %w", err)
+	}
+	return got, nil
 }
 
 // socketsOf puts the descriptors of an answer at their places.
-func socketsOf(m message, want int) ([]int, []unix.Errno, error) {
+func socketsOf(m message, want int) ([]inside, error) {
 	var faults []unix.Errno
-	err := json.Unmarshal(m.data, &faults)
-	rest, fds := m.fds, make([]int, len(faults))
-	for i, fault := range faults {
-		switch {
-		case fault != 0:
-			fds[i] = -1
-		case len(rest) > 0:
-			fds[i], rest = rest[0], rest[1:]
-		default:
-			err = errors.Join(err, errors.New("a descriptor is missing"))
+	if err := json.Unmarshal(m.data, &faults); err != nil {
+		return nil, err
+	}
+	rest, got := m.fds, []inside{}
+	for _, fault := range faults {
+		if fault != 0 {
+			got = append(got, inside{-1, fault})
+		} else if len(rest) > 0 {
+			got, rest = append(got, inside{fd: rest[0]}), rest[1:]
 		}
 	}
-	if err == nil && (len(faults) != want || len(rest) != 0) {
-		err = fmt.Errorf("%d sockets and %d descriptors, wanted %d", len(faults), len(m.fds), want)
+	if len(faults) != want || len(got) != want || len(rest) != 0 {
+		return nil, fmt.Errorf("%d sockets and %d descriptors, wanted %d", len(faults), len(m.fds), want)
 	}
-	if err != nil {
-		closeFDs(m.fds)
-		return nil, nil, fmt.Errorf("answer of the stage: %w", err)
-	}
-	return fds, faults, nil
+	return got, nil
 }
 
 func closeFDs(fds []int) {
 	for _, fd := range fds {
-		if fd >= 0 {
-			unix.Close(fd)
-		}
+		unix.Close(fd)
 	}
 }
