@@ -12,5 +12,5 @@ func RenderArgv(p *policy.Plan) []string {
 	if err != nil {
 		path = "bwrap"
 	}
-	return append([]string{path}, linux.Argv(p, linux.FeaturesOf(path), false)...)
+	return append([]string{path}, linux.Argv(p, linux.FeaturesOf(path))...)
 }

@@ -13,10 +13,9 @@ type Features struct {
 }
 
 // Argv renders the plan as bwrap's options, without the program name and
-// without "--" and what follows it. ownNetwork leaves out --unshare-net because
-// bwrap already runs in the network namespace made for the command.
-func Argv(p *policy.Plan, f Features, ownNetwork bool) []string {
-	args := namespaceArgs(f, ownNetwork)
+// without "--" and what follows it.
+func Argv(p *policy.Plan, f Features) []string {
+	args := namespaceArgs(f)
 	empty := fdEmpty
 	for _, m := range p.Mounts {
 		if m.Kind == policy.MountEmpty {
@@ -44,16 +43,13 @@ func emptyFiles(mounts []policy.Mount) int {
 // is explicit because bwrap makes no user namespace for root by itself, and
 // --as-pid-1 because bwrap's own reaper would keep an unfiltered process, with
 // the caller's environment in its memory, inside.
-func namespaceArgs(f Features, ownNetwork bool) []string {
+func namespaceArgs(f Features) []string {
 	args := []string{
-		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--unshare-net",
 		"--die-with-parent", "--as-pid-1", "--cap-drop", "ALL",
 	}
 	if f.DisableUserns {
 		args = append(args, "--disable-userns")
-	}
-	if !ownNetwork {
-		args = append(args, "--unshare-net")
 	}
 	return args
 }

@@ -39,7 +39,7 @@ func TestArgvKeepsTheOrderOfMounts(t *testing.T) {
 		{Kind: policy.MountBind, Source: "/w", Dest: "/w"},
 		{Kind: policy.MountEmpty, Dest: "/e2"},
 	}}
-	got := Argv(plan, Features{}, false)
+	got := Argv(plan, Features{})
 	want := []string{"--ro-bind", "/", "/", "--ro-bind-data", "8", "/e1", "--bind", "/w", "/w", "--ro-bind-data", "9", "/e2"}
 	if diff := cmp.Diff(want, got[len(got)-len(want):]); diff != "" {
 		t.Errorf("mounts (-want +got):\n%s", diff)
@@ -50,7 +50,7 @@ func TestArgvKeepsTheOrderOfMounts(t *testing.T) {
 }
 
 func TestArgvNamespaces(t *testing.T) {
-	with := Argv(&policy.Plan{}, Features{DisableUserns: true}, false)
+	with := Argv(&policy.Plan{}, Features{DisableUserns: true})
 	for _, flag := range []string{
 		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--unshare-net",
 		"--die-with-parent", "--as-pid-1", "--disable-userns",
@@ -58,9 +58,6 @@ func TestArgvNamespaces(t *testing.T) {
 		if !slices.Contains(with, flag) {
 			t.Errorf("%s is missing from %q", flag, with)
 		}
-	}
-	if slices.Contains(Argv(&policy.Plan{}, Features{}, true), "--unshare-net") {
-		t.Error("--unshare-net although bwrap runs in the network namespace of the entry")
 	}
 	if slices.Contains(with, "--new-session") {
 		t.Error("--new-session takes the terminal away; TIOCSTI is refused by the filter")

@@ -172,7 +172,7 @@ func bwrapCommand(c Config, control *os.File) (*exec.Cmd, []*os.File, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	words := Argv(c.Plan, FeaturesOf(c.Bwrap), false)
+	words := Argv(c.Plan, FeaturesOf(c.Bwrap))
 	var files []*os.File
 	open := func(f *os.File, e error) {
 		err = errors.Join(err, e)
