@@ -181,7 +181,7 @@ func (t fileTable) read(e entry, filters []string) []rule {
 		return []rule{r.on(filters...).because("hidden", e.FileRule)}
 	}
 	out := []rule{allow(readOps...).on(filters...)}
-	if !writes {
+	if !writes || e.Final && t.reopens(e.path) {
 		return out
 	}
 	roots := t.rootsWithin(e.base())
@@ -208,7 +208,7 @@ func (t fileTable) passage() []rule {
 	var paths []string
 	for _, e := range t.reads {
 		switch {
-		case e.Kind == policy.DenyRead && e.glob == nil:
+		case e.Kind == policy.DenyRead && e.glob == nil && e.path != "/":
 			paths = append(paths, forms(e.path)...)
 		case e.Kind == policy.AllowRead && t.useful(e):
 			paths = append(paths, t.hiddenAbove(e.base())...)
@@ -231,7 +231,7 @@ func (t fileTable) passage() []rule {
 func (t fileTable) hiddenAbove(p string) []string {
 	var out []string
 	for _, dir := range ancestors(p, "/") {
-		if t.hides(dir, true) {
+		if dir != "/" && t.hides(dir, true) {
 			out = append(out, forms(dir)...)
 		}
 	}

@@ -23,6 +23,8 @@ type request struct {
 	domain string
 	number int
 	target string
+	// extension is one that the process holds.
+	extension string
 }
 
 type sbplRule struct {
@@ -228,7 +230,7 @@ func simpleFilter(word, arg string) (func(request) bool, error) {
 	case "target":
 		return func(q request) bool { return q.target == arg || arg == "same-sandbox" && q.target == "self" }, nil
 	case "extension":
-		return func(request) bool { return false }, nil // the model's processes hold none
+		return func(q request) bool { return q.extension == arg }, nil
 	}
 	return nil, fmt.Errorf("unbound variable: %s", word)
 }

@@ -91,7 +91,7 @@ var sysctlNames = strings.Fields(`
 	kern.ngroups kern.osproductversion kern.osrelease kern.ostype kern.osvariant_status
 	kern.osversion kern.secure_kernel kern.tcsm_available kern.tcsm_enable kern.usrstack64
 	kern.version kern.willshutdown
-	machdep.cpu.brand_string machdep.ptrauth_enabled
+	machdep.ptrauth_enabled
 	security.mac.lockdown_mode_state sysctl.proc_cputype vm.loadavg`)
 
 var sysctlPrefixes = []string{

@@ -14,13 +14,17 @@ func (t fileTable) writeRules() []rule {
 	devices := allow("file-write-data", "file-ioctl").on(all(
 		vnodeType("CHARACTER-DEVICE"),
 		oneOf(each(literal, []string{"/dev/dtracehelper", "/dev/null", "/dev/tty", "/dev/zero"})...)))
-	if len(t.roots) == 0 {
+	// A hidden root is opened with the permission that shows it.
+	open := slices.DeleteFunc(slices.Clone(t.outer), func(w string) bool { return t.hides(w, true) || t.reopens(w) })
+	if len(open) == 0 {
 		return []rule{devices}
 	}
-	return []rule{
-		devices,
-		allow(writeOps...).on(each(subpath, t.rootForms(t.outer))...),
-	}
+	return []rule{devices, allow(writeOps...).on(each(subpath, t.rootForms(open))...)}
+}
+
+// reopens says that p is a final root that writeDenials open again.
+func (t fileTable) reopens(p string) bool {
+	return slices.ContainsFunc(t.roots, func(r entry) bool { return r.Final && r.path == p && t.closed(p) })
 }
 
 // writeDenials close what the roots hold and the policy denies. Nothing opens
@@ -30,7 +34,7 @@ func (t fileTable) writeDenials() []rule {
 	outside, inside := t.split()
 	out := t.denials(outside)
 	for _, r := range t.roots {
-		if !r.Final || !t.closed(r.path) {
+		if !t.reopens(r.path) {
 			continue
 		}
 		out = append(out, allow(writeOps...).on(each(subpath, forms(r.path))...))
