@@ -5,6 +5,9 @@ import "slices"
 // FilterConfig selects what the static seccomp filter refuses.
 type FilterConfig struct {
 	UnixSockets bool // AF_UNIX socket() is allowed because connects are notified
+	// Listener says that a NotifyFilter is installed on top. It refuses a second
+	// listener, so that this filter need not refuse the first.
+	Listener bool
 }
 
 // Constants of the kernel's interface, here because they must be the same on
@@ -60,7 +63,11 @@ func Filter(c FilterConfig, a Arch) ([]Instruction, error) {
 
 // StaticRows returns the table behind Filter.
 func StaticRows(c FilterConfig) []Row {
-	return slices.Concat(socketRows(c), namespaceRows, terminalRows, argumentRows, refusals())
+	rows := slices.Concat(socketRows(c), namespaceRows, terminalRows, personalityRows, refusals())
+	if !c.Listener {
+		rows = append(rows, listenerRow)
+	}
+	return rows
 }
 
 // Describe returns the table of a run that decides Unix sockets, for explain
@@ -135,11 +142,13 @@ var terminalRows = []Row{
 		Action: Refuse, Errno: ePERM, Reason: "line disciplines load kernel code that nothing inside needs (CVE-2017-2636)"},
 }
 
-var argumentRows = []Row{
-	{Call: "seccomp", When: []Test{
-		{Arg: 0, Op: In, Values: []uint32{seccompSetModeFilter}, Words: "operation is SECCOMP_SET_MODE_FILTER"},
-		{Arg: 1, Op: Has, Mask: seccompNewListener, Words: "flags hold SECCOMP_FILTER_FLAG_NEW_LISTENER"}},
-		Action: Refuse, Errno: ePERM, Reason: "a second listener would answer before the supervisor's"},
+// listenerRow is in whichever filter is the last.
+var listenerRow = Row{Call: "seccomp", When: []Test{
+	{Arg: 0, Op: In, Values: []uint32{seccompSetModeFilter}, Words: "operation is SECCOMP_SET_MODE_FILTER"},
+	{Arg: 1, Op: Has, Mask: seccompNewListener, Words: "flags hold SECCOMP_FILTER_FLAG_NEW_LISTENER"}},
+	Action: Refuse, Errno: ePERM, Reason: "a listener inside would let calls continue that the supervisor wants to see"}
+
+var personalityRows = []Row{
 	{Call: "personality", When: []Test{
 		{Arg: 0, Op: NotIn, Values: []uint32{personalityQuery}, Words: "persona is not the query"},
 		{Arg: 0, Op: Has, Mask: ^uint32(personalityHarmless), Words: "persona is more than PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE"}},

@@ -4,7 +4,7 @@ import "slices"
 
 // NotifyConfig selects the calls that wait for the supervisor's answer. Each
 // group costs only the programs that make its calls; reading costs nothing. The
-// zero value notifies nothing.
+// zero value notifies nothing, and its filter still refuses a second listener.
 type NotifyConfig struct {
 	// Names are the calls after which a file name is there that was not: create,
 	// rename, link, and the bind of a socket when Bind is set too. The guard of
@@ -47,7 +47,7 @@ func NotifyFilter(c NotifyConfig, a Arch) ([]Instruction, error) {
 
 // NotifyRows returns the table behind NotifyFilter.
 func NotifyRows(c NotifyConfig) []Row {
-	rows := openRows(c)
+	rows := append(openRows(c), listenerRow)
 	for _, g := range notifyGroups {
 		if g.wanted(c) {
 			rows = append(rows, notifyAll(g.reason, g.calls...)...)

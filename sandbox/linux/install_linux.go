@@ -17,15 +17,17 @@ func Install(filter []Instruction) error {
 	return err
 }
 
-// InstallNotify is Install for a filter with Notify rows. It returns the
-// listener's descriptor, close-on-exec, on which the supervisor answers.
+// InstallNotify puts a filter with Notify rows on the calling thread alone and
+// returns the listener's descriptor, close-on-exec. The goroutine must be locked
+// to its thread, start the command itself (a child inherits the filters of the
+// thread that forks) and end without unlocking, which ends the thread. Go starts
+// no other thread from a locked one, so the filter goes nowhere else.
 //
-// Every thread is under the filter when it returns, the caller's own as well: a
-// notified call of this process waits for the supervisor from here on. Needs
-// Linux 5.7 (SECCOMP_FILTER_FLAG_TSYNC_ESRCH).
+// Only this thread, because its own notified calls wait for a supervisor that
+// does not have the listener yet: another thread sends it out, since sendmsg may
+// be notified as well. The static filter is on all of them.
 func InstallNotify(filter []Instruction) (int, error) {
-	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER |
-		unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH)
+	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 	if KillableWait() {
 		flags |= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 	}
@@ -36,17 +38,18 @@ func InstallNotify(filter []Instruction) (int, error) {
 // interrupted by fatal signals only (Linux 5.19). Without it, a signal restarts
 // the call and it is notified again.
 func KillableWait() bool {
-	return flagKnown(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	return flagsKnown(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 }
 
-// NotifySupported says whether this kernel has what InstallNotify needs.
+// NotifySupported says whether this kernel has what InstallNotify needs (Linux
+// 5.0). It answers false beneath the static filter, which refuses listeners.
 func NotifySupported() bool {
-	return flagKnown(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH)
+	return flagsKnown(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 }
 
-// flagKnown asks for a filter at address zero: EFAULT says that the flags were
+// flagsKnown offers a filter at address zero: EFAULT says that the flags were
 // accepted, EINVAL that they were not. Nothing is installed either way.
-func flagKnown(flags uintptr) bool {
+func flagsKnown(flags uintptr) bool {
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, 0)
 	return errno == unix.EFAULT
 }
