@@ -166,7 +166,9 @@ func TestDecideRemove(t *testing.T) {
 
 func TestDecideCreateInNewRepositories(t *testing.T) {
 	index := setup{tree: "/home/u/p/.git/HEAD\n/home/u/p/.git/config\n/home/u/p/.git/hooks/", write: "."}.mustCompile(t).Files.Index()
-	born := func(p string) bool { return strings.HasPrefix(p, "/home/u/p/new") || strings.Contains(p, "worktrees/w") }
+	born := func(p string) bool {
+		return strings.HasPrefix(p, "/home/u/p/new") || strings.Contains(p, "worktrees/w")
+	}
 	check(t, "create", "/home/u/p/new/.git /home/u/p/new/.git/config /home/u/p/new/.git/hooks /home/u/p/new/.git/hooks/pre-push.sample "+
 		"!/home/u/p/new/.git/hooks/pre-push !/home/u/p/new/.git/info/attributes !/home/u/p/old/.git/config !/home/u/p/old/.git "+
 		"!/home/u/p/.git/config !/home/u/p/.git/hooks/x.sample /home/u/p/.git/worktrees/w/commondir /home/u/p/.git/worktrees/w/gitdir "+

@@ -122,10 +122,13 @@ func (g glob) match(p string) (prefix string, ok bool) {
 		return "", false
 	case len(g.segments) == 0:
 		return g.base, true
-	case p == g.base, !strings.Contains(p[len(g.base)-1:], g.need):
+	case !strings.Contains(p[len(g.base)-1:], g.need):
 		return "", false
 	}
 	s := g.start()
+	if g.done(s) {
+		prefix, ok = g.base, true
+	}
 	at := len(strings.TrimSuffix(g.base, "/"))
 	for at < len(p) && s != 0 {
 		end := len(p)
