@@ -34,10 +34,12 @@ const (
 // otherwise fail, so that no path of the library can open a connection.
 func (s *Server) startHTTP() {
 	s.transport = &http.Transport{
-		DialContext:            s.dialPermitted,
-		DisableCompression:     true, // else bodies are decompressed on the way
-		MaxIdleConnsPerHost:    16,
-		IdleConnTimeout:        keepAliveTimeout,
+		DialContext:        s.dialPermitted,
+		Proxy:              plainProxy,
+		DisableCompression: true, // else bodies are decompressed on the way
+		// One request, one decision, one connection: a tightened policy then ends
+		// exactly what it forbids.
+		DisableKeepAlives:      true,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 	}

@@ -1,0 +1,133 @@
+package proxy
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"testing"
+)
+
+// Benchmarks come in pairs with a relay that does nothing but copy.
+
+func benchServer(b *testing.B, port string) (addr string) {
+	n := allowing(b, "a.test")
+	s := &Server{Network: n}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	go func() { _ = s.Serve(l) }()
+	b.Cleanup(func() { _ = s.Close() })
+	return l.Addr().String()
+}
+
+// plainRelay copies each connection to the origin, spliced, with no protocol.
+func plainRelay(b *testing.B, port string) string {
+	relay := tcpOrigin(b, func(c *net.TCPConn) {
+		out, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			return
+		}
+		defer out.Close()
+		done := make(chan struct{})
+		go func() {
+			_, _ = io.Copy(out, c)
+			_ = out.(*net.TCPConn).CloseWrite()
+			close(done)
+		}()
+		_, _ = io.Copy(c, out)
+		_ = c.CloseWrite()
+		<-done
+	})
+	return "127.0.0.1:" + relay
+}
+
+type opener func(b *testing.B) *net.TCPConn
+
+func dialTCP(b *testing.B, addr string) *net.TCPConn {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return c.(*net.TCPConn)
+}
+
+func openers(b *testing.B, port string) []struct {
+	name string
+	open opener
+} {
+	addr, relay := benchServer(b, port), plainRelay(b, port)
+	n, _ := strconv.Atoi(port)
+	return []struct {
+		name string
+		open opener
+	}{
+		{"relay", func(b *testing.B) *net.TCPConn { return dialTCP(b, relay) }},
+		{"CONNECT", func(b *testing.B) *net.TCPConn {
+			c := dialTCP(b, addr)
+			fmt.Fprintf(c, "CONNECT a.test:%s HTTP/1.1\r\nHost: a.test:%s\r\n\r\n", port, port)
+			readN(b, c, len("HTTP/1.1 200 Connection established\r\n\r\n"))
+			return c
+		}},
+		{"SOCKS5", func(b *testing.B) *net.TCPConn {
+			c := dialTCP(b, addr)
+			_, _ = c.Write([]byte{5, 1, 0})
+			readN(b, c, 2)
+			_, _ = c.Write(socksRequest(1, "a.test", n))
+			readN(b, c, 10)
+			return c
+		}},
+	}
+}
+
+// BenchmarkNewConnection opens a connection, passes one byte both ways and closes.
+func BenchmarkNewConnection(b *testing.B) {
+	for _, o := range openers(b, echoOrigin(b)) {
+		b.Run(o.name, func(b *testing.B) {
+			for b.Loop() {
+				c := o.open(b)
+				_, _ = c.Write([]byte{0})
+				readN(b, c, 1)
+				_ = c.SetLinger(0)
+				_ = c.Close()
+			}
+		})
+	}
+}
+
+// BenchmarkStream downloads 64 MiB per operation over one connection.
+func BenchmarkStream(b *testing.B) {
+	const size = 64 << 20
+	port := tcpOrigin(b, func(c *net.TCPConn) {
+		block := make([]byte, 256<<10)
+		for {
+			if _, err := io.ReadFull(c, block[:1]); err != nil {
+				return
+			}
+			for sent := 0; sent < size; sent += len(block) {
+				if _, err := c.Write(block); err != nil {
+					return
+				}
+			}
+		}
+	})
+	for _, o := range openers(b, port) {
+		b.Run(o.name, func(b *testing.B) {
+			c := o.open(b)
+			defer c.Close()
+			b.SetBytes(size)
+			buf := make([]byte, 256<<10)
+			for b.Loop() {
+				_, _ = c.Write([]byte{0})
+				for got := 0; got < size; {
+					n, err := c.Read(buf)
+					if err != nil {
+						b.Fatal(err)
+					}
+					got += n
+				}
+			}
+		})
+	}
+}
