@@ -21,17 +21,22 @@ func startBackend(bwrap string, b backendConfig) (running, error) {
 	if err != nil {
 		return running{}, err
 	}
+	var network *linux.Network
 	p, err := linux.Start(linux.Config{
 		Plan: b.plan, Bwrap: path, Stdin: b.stdin, Stdout: b.stdout, Stderr: b.stderr,
-		OnNetwork: func(n *linux.Network) error { serveNetwork(b, n); return nil },
-		OnStop:    b.onStop,
-		Grace:     b.grace,
+		OnNetwork: func(n *linux.Network) error {
+			network = n
+			serveNetwork(b, n)
+			return nil
+		},
+		OnStop: b.onStop,
+		Grace:  b.grace,
 	})
 	if err != nil {
 		closePublished(published)
 		return running{}, diagnose(err, hostFacts())
 	}
-	publish(b, published, p)
+	publish(b, published, network)
 	return running{
 		wait:       func() Result { return resultOf(p.Wait()) },
 		signal:     p.Signal,

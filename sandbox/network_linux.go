@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -57,61 +56,4 @@ func dialHost(port uint16) func(context.Context) (net.Conn, error) {
 
 func hostPort(host string, port uint16) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
-}
-
-// published is one port inside with its listeners on this host.
-type published struct {
-	inside    uint16
-	listeners []net.Listener
-}
-
-// listenPublished takes the ports on this host before anything is started. One
-// that is taken on 127.0.0.1 is an error; ::1 may be missing.
-func listenPublished(rules []policy.PublishRule) ([]published, error) {
-	var all []published
-	for _, r := range rules {
-		if r.Auto {
-			continue
-		}
-		p, err := listenOutside(r.Outside, r.Inside)
-		if err != nil {
-			closePublished(all)
-			return nil, fmt.Errorf("publish %s (%s): %w", r.Text, r.Origin, err)
-		}
-		all = append(all, p)
-	}
-	return all, nil
-}
-
-func listenOutside(outside, inside uint16) (published, error) {
-	p := published{inside: inside}
-	for i, host := range hostLoopback {
-		l, err := net.Listen("tcp", hostPort(host, outside))
-		if err == nil {
-			p.listeners = append(p.listeners, l)
-		} else if i == 0 {
-			return p, err
-		}
-	}
-	return p, nil
-}
-
-func closePublished(all []published) (err error) {
-	for _, p := range all {
-		for _, l := range p.listeners {
-			err = errors.Join(err, l.Close())
-		}
-	}
-	return err
-}
-
-// publish serves the ports on this host by the same ports inside.
-func publish(b backendConfig, all []published, p *linux.Process) {
-	for _, pub := range all {
-		for _, l := range pub.listeners {
-			b.background(func() {
-				b.proxy.Forward(l, func(context.Context) (net.Conn, error) { return p.Dial(pub.inside) })
-			})
-		}
-	}
 }

@@ -85,7 +85,8 @@ type backendConfig struct {
 	stdin, stdout, stderr *os.File
 	serve                 func(net.Listener)
 	proxy                 *proxy.Server
-	background            func(func()) // runs until the proxy is closed
+	background            func(func())    // runs until the proxy is closed
+	over                  <-chan struct{} // closed when the command has ended
 	onStop                func(stopped bool)
 	violation             func(policy.Violation)
 	grace                 time.Duration
@@ -166,7 +167,7 @@ func (c *Cmd) start(plan *policy.Plan) (err error) {
 	}
 	c.run, err = startBackend(c.Policy.Bwrap, backendConfig{
 		plan: plan, stdin: c.io.in, stdout: c.io.out, stderr: c.io.err,
-		serve: c.serve, proxy: c.proxy, background: c.serving.Go, onStop: c.onStop, violation: c.OnViolation, grace: c.grace(),
+		serve: c.serve, proxy: c.proxy, background: c.serving.Go, over: c.over, onStop: c.onStop, violation: c.OnViolation, grace: c.grace(),
 	})
 	if err != nil {
 		c.proxy.Close()

@@ -89,6 +89,25 @@ func transact(fd int, messages ...netlinkMessage) error {
 			waiting++
 		}
 	}
+	if err := sendNetlink(fd, packet); err != nil {
+		return err
+	}
+	for waiting > 0 {
+		answers, err := receiveNetlink(fd)
+		if err != nil {
+			return err
+		}
+		for m := range eachMessage(answers) {
+			if err := errorOf(m); err != nil {
+				return err
+			}
+			waiting--
+		}
+	}
+	return nil
+}
+
+func sendNetlink(fd int, packet []byte) error {
 	wait := unix.NsecToTimeval(int64(netlinkTimeout))
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait); err != nil {
 		return fmt.Errorf("netlink: %w", err)
@@ -96,37 +115,33 @@ func transact(fd int, messages ...netlinkMessage) error {
 	if err := unix.Sendto(fd, packet, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return fmt.Errorf("netlink: %w", err)
 	}
-	for waiting > 0 {
-		answers, err := readAnswers(fd)
-		if err != nil {
-			return err
-		}
-		waiting -= answers
-	}
 	return nil
 }
 
-// readAnswers reads one packet of acknowledgements; a negative one is the error.
-func readAnswers(fd int) (int, error) {
-	buf := make([]byte, 16<<10)
-	n, _, err := unix.Recvfrom(fd, buf, 0)
-	if errors.Is(err, unix.EINTR) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("netlink: %w", err)
-	}
-	answers := 0
-	for m := range eachMessage(buf[:n]) {
-		if m.kind != unix.NLMSG_ERROR || len(m.body) < 4 {
+// receiveNetlink returns one packet; the kernel's are at most 32 KiB (netlink(7)).
+func receiveNetlink(fd int) ([]byte, error) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, _, err := unix.Recvfrom(fd, buf, 0)
+		if errors.Is(err, unix.EINTR) {
 			continue
 		}
-		answers++
-		if code := int32(native.Uint32(m.body)); code != 0 {
-			return answers, unix.Errno(-code)
+		if err != nil {
+			return nil, fmt.Errorf("netlink: %w", err)
 		}
+		return buf[:n], nil
 	}
-	return answers, nil
+}
+
+// errorOf is nil for an acknowledgement, which is an error of number 0.
+func errorOf(m netlinkMessage) error {
+	if m.kind != unix.NLMSG_ERROR || len(m.body) < 4 {
+		return fmt.Errorf("netlink: answer of kind %d instead of an acknowledgement", m.kind)
+	}
+	if code := int32(native.Uint32(m.body)); code != 0 {
+		return unix.Errno(-code)
+	}
+	return nil
 }
 
 // eachMessage yields the messages of one packet; a length that does not fit

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -31,6 +32,10 @@ type Network struct {
 	// Why says what kept Capture below CaptureAll; empty where the plan does
 	// not ask for more.
 	Why string
+
+	open opener
+	diag int              // a NETLINK_SOCK_DIAG socket; -1: none
+	own  []netip.AddrPort // where the listeners above are
 }
 
 // PortListener listens for the host's port of the same number.
@@ -67,18 +72,43 @@ func setUpNetwork(open opener, plan *policy.Plan) (*Network, error) {
 		return nil, err
 	}
 	defer s.discard()
-	n := &Network{}
-	if err := n.listen(s.take, plan); err != nil {
+	n := &Network{open: open, diag: -1}
+	err = n.listen(s.take, plan)
+	if err == nil && publishesByItself(plan.Network) {
+		n.diag, err = s.take(diagSocket)
+	}
+	if err != nil {
 		n.Close()
 		return nil, err
 	}
-	if !plan.Transparent {
-		return n, nil
+	if plan.Transparent {
+		if err := n.capture(s.take, plan); err != nil {
+			n.Why = err.Error()
+		}
 	}
-	if err := n.capture(s.take, plan); err != nil {
-		n.Why = err.Error()
-	}
+	n.own = n.addresses()
 	return n, nil
+}
+
+func publishesByItself(n policy.Network) bool {
+	return slices.ContainsFunc(n.Publish, func(r policy.PublishRule) bool { return r.Auto })
+}
+
+// addresses lists where the namespace listens for gosrt.
+func (n *Network) addresses() []netip.AddrPort {
+	var all []netip.AddrPort
+	for _, l := range n.listeners() {
+		all = append(all, l.Addr().(*net.TCPAddr).AddrPort())
+	}
+	return all
+}
+
+func (n *Network) listeners() []net.Listener {
+	all := slices.Concat(n.Proxies, n.Captured, n.DNS)
+	for _, l := range n.HostPorts {
+		all = append(all, l)
+	}
+	return all
 }
 
 // socketsFor lists what setUpNetwork takes where nothing is missing.
@@ -87,6 +117,9 @@ func socketsFor(plan *policy.Plan) []socketSpec {
 	want := []socketSpec{tcp4, tcp4} // the proxies
 	for range plan.Network.HostPorts {
 		want = append(want, tcp4, tcp6)
+	}
+	if publishesByItself(plan.Network) {
+		want = append(want, diagSocket)
 	}
 	if plan.Transparent {
 		want = append(want, routeSocket, filterSocket)
@@ -99,14 +132,11 @@ func socketsFor(plan *policy.Plan) []socketSpec {
 
 // Close closes every socket.
 func (n *Network) Close() {
-	for _, l := range n.HostPorts {
-		l.Close()
+	if n.diag >= 0 {
+		unix.Close(n.diag)
+		n.diag = -1
 	}
-	for _, list := range [][]net.Listener{n.Proxies, n.Captured, n.DNS} {
-		for _, l := range list {
-			l.Close()
-		}
-	}
+	closeListeners(n.listeners())
 	for _, c := range n.Datagrams {
 		c.Close()
 	}
@@ -129,6 +159,7 @@ func (f ipFamily) datagram() socketSpec { return socketSpec{f.domain, unix.SOCK_
 var (
 	routeSocket  = socketSpec{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE}
 	filterSocket = socketSpec{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER}
+	diagSocket   = socketSpec{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_SOCK_DIAG}
 )
 
 // listen opens the proxies' ports and the host's. A host port on ::1 may fail,
@@ -326,10 +357,10 @@ func sockaddr(at netip.AddrPort) unix.Sockaddr {
 }
 
 // Dial connects to a port of loopback inside, IPv4 first.
-func (p *Process) Dial(port uint16) (net.Conn, error) {
+func (n *Network) Dial(port uint16) (net.Conn, error) {
 	var fault error
 	for _, f := range families {
-		c, err := dialInside(opener(p.sockets.open).take, f, netip.AddrPortFrom(f.loopback, port))
+		c, err := dialInside(n.open.take, f, netip.AddrPortFrom(f.loopback, port))
 		if err == nil {
 			return c, nil
 		}

@@ -1,0 +1,142 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"time"
+
+	"github.com/gosrt/gosrt/policy"
+	"github.com/gosrt/gosrt/sandbox/linux"
+)
+
+// published is one port inside with its listeners on this host.
+type published struct {
+	inside    uint16
+	listeners []net.Listener
+}
+
+// listenPublished takes the ports on this host before anything is started. One
+// that is taken on 127.0.0.1 is an error; ::1 may be missing.
+func listenPublished(rules []policy.PublishRule) ([]published, error) {
+	var all []published
+	for _, r := range rules {
+		if r.Auto {
+			continue
+		}
+		p, err := listenOutside(r.Outside, r.Inside)
+		if err != nil {
+			closePublished(all)
+			return nil, fmt.Errorf("publish %s (%s): %w", r.Text, r.Origin, err)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func listenOutside(outside, inside uint16) (published, error) {
+	p := published{inside: inside}
+	for i, host := range hostLoopback {
+		l, err := net.Listen("tcp", hostPort(host, outside))
+		if err == nil {
+			p.listeners = append(p.listeners, l)
+		} else if i == 0 {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+func closePublished(all []published) (err error) {
+	for _, p := range all {
+		for _, l := range p.listeners {
+			err = errors.Join(err, l.Close())
+		}
+	}
+	return err
+}
+
+// publish serves ports inside on this host until the command has ended.
+func publish(b backendConfig, all []published, n *linux.Network) {
+	for _, p := range all {
+		p.serve(b, n)
+	}
+	for _, r := range b.plan.Network.Publish {
+		if r.Auto {
+			b.background(func() { publishListening(b, n) })
+			return
+		}
+	}
+}
+
+func (p published) serve(b backendConfig, n *linux.Network) {
+	for _, l := range p.listeners {
+		b.background(func() {
+			b.proxy.Forward(l, func(context.Context) (net.Conn, error) { return n.Dial(p.inside) })
+		})
+	}
+}
+
+const (
+	// publishEvery is how long a port inside may be open before it is on the host.
+	publishEvery = 200 * time.Millisecond
+	// firstAuto keeps a command that runs as root from taking a port of the
+	// system's by listening on it: those below need CAP_NET_BIND_SERVICE.
+	firstAuto = 1024
+)
+
+// publishListening follows what the command listens on, under the same numbers.
+// One that is taken on this host is reported once.
+func publishListening(b backendConfig, n *linux.Network) {
+	defer n.Close()
+	now := map[uint16]published{}
+	tick := time.NewTicker(publishEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-b.over:
+			return
+		case <-tick.C:
+		}
+		ports, err := n.Listening()
+		if err != nil {
+			b.unpublished("auto", err)
+			return
+		}
+		follow(b, n, now, ports)
+	}
+}
+
+// follow makes now what ports says.
+func follow(b backendConfig, n *linux.Network, now map[uint16]published, ports []uint16) {
+	gone := maps.Clone(now)
+	for _, port := range ports {
+		delete(gone, port)
+		if _, known := now[port]; known || port < firstAuto {
+			continue
+		}
+		p, err := listenOutside(port, port)
+		if err != nil {
+			b.unpublished(hostPort(hostLoopback[0], port), err)
+		}
+		now[port] = p // also a failed one: it is not tried again while it lasts
+		p.serve(b, n)
+	}
+	for port, p := range gone {
+		closePublished([]published{p})
+		delete(now, port)
+	}
+}
+
+// unpublished reports what could not be published.
+func (b backendConfig) unpublished(target string, err error) {
+	if b.violation == nil {
+		return
+	}
+	b.violation(policy.Violation{
+		Time: time.Now(), Kind: "port", Operation: "publish", Target: target,
+		Rule: "publish auto", Reason: err.Error(), Count: 1,
+	})
+}
