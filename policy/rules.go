@@ -131,6 +131,10 @@ func (b *builder) deny(kind FileKind, r PathRule) error {
 	if isPattern {
 		return b.addPattern(rule, p)
 	}
+	if tool := b.shownEmpty(p); kind == DenyRead && tool != "" {
+		rule.Empty = true
+		rule.Rule.Reason = "shown empty: " + tool
+	}
 	b.denyAt(rule, p)
 	return nil
 }
