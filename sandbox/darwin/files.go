@@ -1,6 +1,7 @@
 package darwin
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,7 +54,9 @@ func newFileTable(p *policy.Plan) (fileTable, error) {
 			t.roots = append(t.roots, e)
 		}
 	}
-	slices.SortStableFunc(t.roots, func(a, b entry) int { return depth(a.path) - depth(b.path) })
+	// In an order of their own, so that the policy's has no meaning and the same
+	// policy gives the same text.
+	t.reads, t.writes, t.roots = ordered(t.reads), ordered(t.writes), ordered(t.roots)
 	for _, r := range t.roots {
 		if t.rootOf(r.path) == "" {
 			t.outer = append(t.outer, r.path)
@@ -69,6 +72,47 @@ func newFileTable(p *policy.Plan) (fileTable, error) {
 		t.found = append(t.found, e)
 	}
 	return t, nil
+}
+
+// ordered sorts entries from shallow to deep and drops repetitions.
+func ordered(entries []entry) []entry {
+	slices.SortStableFunc(entries, byDepth)
+	return slices.CompactFunc(entries, func(a, b entry) bool {
+		return a.Kind == b.Kind && a.Path == b.Path && a.Final == b.Final && a.Exact == b.Exact && a.Spelled == b.Spelled
+	})
+}
+
+func byDepth(a, b entry) int {
+	return cmp.Or(
+		cmp.Compare(depth(a.base()), depth(b.base())),
+		cmp.Compare(rank(a), rank(b)),
+		cmp.Compare(a.base(), b.base()),
+		cmp.Compare(a.Path, b.Path),
+		cmp.Compare(a.Spelled, b.Spelled),
+		compareBool(a.Exact, b.Exact),
+		compareBool(a.Final, b.Final),
+	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// rank orders entries of equal depth: what is denied first, patterns behind
+// literal entries.
+func rank(e entry) int {
+	kinds := []policy.FileKind{policy.DenyRead, policy.DenyWrite, policy.Protect, policy.AllowRead, policy.AllowWrite}
+	r := slices.Index(kinds, e.Kind)
+	if e.glob != nil {
+		r += len(kinds)
+	}
+	return r
 }
 
 func newEntry(r policy.FileRule) (entry, error) {

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func render(t testing.TB, p *policy.Plan) Rendered {
+func render(t failer, p *policy.Plan) Rendered {
 	t.Helper()
 	r, err := Profile(p, Options{})
 	if err != nil {
@@ -41,4 +41,9 @@ func TestProfileGolden(t *testing.T) {
 			}
 		})
 	}
+}
+
+type failer interface {
+	Helper()
+	Fatal(...any)
 }

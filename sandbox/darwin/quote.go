@@ -17,8 +17,10 @@ const maxLiteral = 900
 // and the double quote are special. strconv.Quote would be wrong: the reader
 // knows no \u, \x or \a, so the rule would name a path that does not exist.
 func quote(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+	return `"` + quoter.Replace(s) + `"`
 }
+
+var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 // textFault says why s cannot stand in a profile; nil when it can.
 func textFault(s string) error {

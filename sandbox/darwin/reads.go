@@ -1,7 +1,6 @@
 package darwin
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/gosrt/gosrt/policy"
@@ -26,16 +25,10 @@ var (
 func (t fileTable) readRules() []rule {
 	out := []rule{allow("file-read*")}
 	for _, final := range []bool{false, true} {
-		var phase []entry
+		patterns := t.readPatterns(final)
 		for _, e := range t.reads {
-			if e.Final == final {
-				phase = append(phase, e)
-			}
-		}
-		slices.SortStableFunc(phase, byDepth)
-		for _, e := range phase {
-			if e.Kind == policy.DenyRead || t.useful(e) {
-				out = append(out, t.readStep(e, phase)...)
+			if e.Final == final && (e.Kind == policy.DenyRead || t.useful(e)) {
+				out = append(out, t.readStep(e, patterns)...)
 			}
 		}
 	}
@@ -43,25 +36,8 @@ func (t fileTable) readRules() []rule {
 	return out
 }
 
-func byDepth(a, b entry) int {
-	return cmp.Or(
-		cmp.Compare(depth(a.base()), depth(b.base())),
-		cmp.Compare(rank(a), rank(b)),
-		cmp.Compare(a.base(), b.base()),
-		cmp.Compare(a.Path, b.Path),
-	)
-}
-
-// rank orders entries of equal depth.
-func rank(e entry) int {
-	r := 0
-	if e.glob != nil {
-		r += 2
-	}
-	if e.Kind == policy.AllowRead {
-		r++
-	}
-	return r
+func (t fileTable) readPatterns(final bool) []entry {
+	return slices.DeleteFunc(slices.Clone(t.reads), func(e entry) bool { return e.glob == nil || e.Final != final })
 }
 
 // covers says whether the entry reaches p.
@@ -97,17 +73,17 @@ func (t fileTable) useful(e entry) bool {
 }
 
 // readStep is one entry with what patterns say beneath it.
-func (t fileTable) readStep(e entry, phase []entry) []rule {
+func (t fileTable) readStep(e entry, patterns []entry) []rule {
 	if e.glob != nil {
-		return t.readPattern(e, e.glob.regex(e.Exact), phase)
+		return t.readPattern(e, e.glob.regex(e.Exact), patterns)
 	}
 	out := t.read(e, e.filters())
 	if e.Exact {
 		return out
 	}
 	again := e.Kind == policy.DenyRead
-	for _, p := range phase {
-		if p.glob == nil || !within(e.path, p.glob.base) || e.path == p.glob.base {
+	for _, p := range patterns {
+		if !within(e.path, p.glob.base) || e.path == p.glob.base {
 			continue
 		}
 		if p.Kind == policy.DenyRead && e.Kind == policy.DenyRead {
@@ -121,7 +97,7 @@ func (t fileTable) readStep(e entry, phase []entry) []rule {
 			continue
 		}
 		for _, re := range p.glob.beneath(e.path, p.Exact) {
-			out = append(out, t.readPattern(p, re, phase)...)
+			out = append(out, t.readPattern(p, re, patterns)...)
 			again = true
 		}
 	}
@@ -138,14 +114,14 @@ func (g glob) matchesAbove(p string) bool {
 
 // readPattern writes one regex of a pattern entry; a permission ends where a
 // denied pattern matches strictly beneath it.
-func (t fileTable) readPattern(e entry, re string, phase []entry) []rule {
+func (t fileTable) readPattern(e entry, re string, patterns []entry) []rule {
 	filter := regex(re)
 	if e.Kind == policy.DenyRead {
 		return t.read(e, []string{e.except(filter)})
 	}
 	parts := []string{filter}
-	for _, d := range phase {
-		if d.Kind == policy.DenyRead && d.glob != nil {
+	for _, d := range patterns {
+		if d.Kind == policy.DenyRead {
 			for _, inner := range d.glob.beneathGlob(*e.glob) {
 				parts = append(parts, not(regex(inner)))
 			}

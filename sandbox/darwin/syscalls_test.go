@@ -391,6 +391,12 @@ func (m *fakeMac) run(step string) string {
 		return m.mkdir(arg(1))
 	case "symlink":
 		return m.symlink(arg(1), arg(2))
+	case "copy":
+		data, e := m.read(arg(1))
+		if e != ok {
+			return e
+		}
+		return m.write(arg(2), data)
 	case "remove":
 		return m.remove(arg(1))
 	case "rename":
