@@ -144,6 +144,9 @@ func (c *Capture) lookUp(text string) (v4, v6 netip.Addr, found bool) {
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") { // RFC 6761 section 6.3
 		return netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback(), true
 	}
+	if strings.HasSuffix(name, ".arpa") { // a reverse lookup is no wish to connect, so no violation
+		return v4, v6, false
+	}
 	network, _, _ := c.Server.rules()
 	if d := decideName(network, name); d.Verdict == policy.Deny {
 		_ = c.Server.denyText(name, "DNS", d)
