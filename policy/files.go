@@ -209,17 +209,31 @@ func (x *FileIndex) write(path string, hits []hit, lifted func(hit) bool) Decisi
 	if allow.FileRule == nil {
 		return Decision{Reason: "no allowWrite entry covers it", Hint: "--allow-write " + quoteArg(path)}
 	}
-	if read := x.read(path, hits); read.Verdict != Allow {
-		read.Reason = "hidden, so it cannot be written"
-		return read
-	}
-	if _, listed := x.reopened[path]; listed && hiddenAt(hits) {
-		return Decision{Reason: "hidden, so it cannot be written"}
+	if hiddenAt(hits) {
+		return hidingRule(hits).decide(Deny, "hidden, so it cannot be written")
 	}
 	return allow.decide(Allow, "opened for writing")
 }
 
-// hiddenAt says that a path is readable only as the way to a re-opened place.
+// readable says that path can be read, and not only listed as the way to a
+// re-opened place.
+func (x *FileIndex) readable(path string) bool {
+	hits := x.covering(path)
+	_, own := private(hits)
+	return own || !hiddenAt(hits)
+}
+
+// hiding is the decision of the rule that hides path.
+func (x *FileIndex) hiding(path string) Decision {
+	return hidingRule(x.covering(path)).decide(Deny, "hidden")
+}
+
+func hidingRule(hits []hit) hit {
+	deny, _ := strongest(hits, AllowRead, DenyRead)
+	return deny
+}
+
+// hiddenAt says that a denyRead covers the path and nothing opens it.
 func hiddenAt(hits []hit) bool {
 	deny, allow := strongest(hits, AllowRead, DenyRead)
 	return deny.FileRule != nil && !wins(allow, deny)
