@@ -2,7 +2,10 @@ package proxy
 
 import (
 	"errors"
+	"io"
 	"net"
+	"sync/atomic"
+	"time"
 
 	"github.com/gosrt/gosrt/policy"
 )
@@ -11,8 +14,8 @@ import (
 // that was brought here instead. dst is the name that was looked up, or the
 // address where there was none. There is no proxy protocol in which to answer:
 // SSH is refused through SSH, and anything else by closing the connection.
-// The first message must agree with dst, see Network.SNIIgnored. It closes c and
-// returns when the connection has ended.
+// The first message must agree with dst, see Network.SNIIgnored; in HTTP every
+// request must. It closes c and returns when the connection has ended.
 func (s *Server) ServeCaptured(c net.Conn, dst policy.HostPort) {
 	s.start()
 	client := s.adopt(c, flowClient)
@@ -31,8 +34,42 @@ func (s *Server) ServeCaptured(c net.Conn, dst policy.HostPort) {
 		return
 	}
 	defer out.Close()
-	out.guard = s.inspect(p, client)
-	relay(client, client, out, out)
+	if out.guard = s.inspect(p, client); out.guard != nil {
+		out.guard.handHTTP = true
+	}
+	if s.relayCaptured(client, out) {
+		client.captured = dst
+		client.spare.Store(out)
+		s.serveHTTP(client)
+	}
+}
+
+// relayCaptured is relay until the client turns out to speak HTTP. Then it
+// returns true with both connections in order: what the client said is unread,
+// and the server, which in HTTP does not speak first, has said nothing.
+func (s *Server) relayCaptured(client, out *endpoint) (isHTTP bool) {
+	guard := out.guard
+	down := make(chan struct{})
+	var handing atomic.Bool
+	go func() {
+		defer close(down)
+		if _, err := io.Copy(client, out); !handing.Load() {
+			pass(client, out, err)
+		}
+	}()
+	_, err := io.Copy(out, client)
+	if errors.Is(err, errIsHTTP) {
+		handing.Store(true)
+		_ = out.SetReadDeadline(time.Unix(1, 0)) // ends the other direction
+		<-down
+		_ = out.SetReadDeadline(time.Time{})
+		client.unread(guard.held)
+		out.guard = nil
+		return true
+	}
+	pass(out, client, err)
+	<-down
+	return false
 }
 
 // refuseCaptured says why where the client's protocol is known from its port.

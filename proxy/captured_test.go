@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,7 +73,9 @@ func TestCapturedCarriesAnyProtocol(t *testing.T) {
 // The TLS server name must be the host that was allowed, or allowed itself, on
 // every entrance.
 func TestServerNameMustAgree(t *testing.T) {
-	srv := httptest.NewTLSServer(http.HandlerFunc(hello))
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(hello))
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	_, port, _ := net.SplitHostPort(srv.Listener.Addr().String())
 	tests := []struct {
@@ -158,7 +162,8 @@ func TestHostHeaderMustAgree(t *testing.T) {
 			}
 			b, _ := io.ReadAll(c)
 			got := string(b)
-			if tt.ok != strings.HasPrefix(got, "HTTP/1.1 200 ") || !tt.ok && !strings.HasPrefix(got, "HTTP/1.1 403 ") {
+			refused := strings.HasPrefix(got, "HTTP/1.1 403 ") || name == "captured" && strings.HasPrefix(got, "HTTP/1.1 400 ")
+			if tt.ok != strings.HasPrefix(got, "HTTP/1.1 200 ") || tt.ok == refused {
 				t.Errorf("%s: %q: %.100q", name, request, got)
 			}
 		}
@@ -298,4 +303,77 @@ func TestReadClientHello(t *testing.T) {
 
 func record(b []byte) []byte {
 	return append([]byte{tlsHandshake, 3, 1, byte(len(b) >> 8), byte(len(b))}, b...)
+}
+
+// Each request of a captured connection is judged, over the one connection that
+// was made for the first.
+func TestCapturedHTTPIsJudgedByRequest(t *testing.T) {
+	var opened atomic.Int32
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(hello))
+	srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	srv.Start()
+	t.Cleanup(srv.Close)
+	_, port, _ := net.SplitHostPort(srv.Listener.Addr().String())
+	w := newWorld(t, "a.test", "b.test")
+	c := w.capture("a.test:" + port)
+	br := bufio.NewReader(c)
+	for i, tt := range []struct {
+		host string
+		code int
+	}{{"a.test:" + port, 200}, {"A.test.", 200}, {"b.test", 200}, {"evil.test", 403}} {
+		fmt.Fprintf(c, "GET /%d HTTP/1.1\r\nHost: %s\r\n\r\n", i, tt.host)
+		resp, err := http.ReadResponse(br, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.host, err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		if resp.StatusCode != tt.code || tt.code == 200 && (resp.Header.Get("X-Host") != tt.host || string(body) != fmt.Sprintf("hello /%d", i)) {
+			t.Errorf("%s: %s %q %q", tt.host, resp.Status, resp.Header.Get("X-Host"), body)
+		}
+		if i == 0 && opened.Load() != 1 {
+			t.Errorf("%d connections for one request", opened.Load())
+		}
+	}
+	if v := w.lastViolation(); v.Target != "a.test:"+port || !strings.Contains(v.Reason, "names evil.test") {
+		t.Errorf("%+v", v)
+	}
+	c = w.capture("a.test:" + port) // HTTP/1.0 names no host
+	_, _ = io.WriteString(c, "GET /old HTTP/1.0\r\n\r\n")
+	if b, _ := io.ReadAll(c); !strings.HasSuffix(string(b), "hello /old") {
+		t.Errorf("HTTP/1.0: %q", b)
+	}
+	eventually(t, "everything ended", func() bool { return len(w.registered()) == 0 })
+}
+
+func TestCapturedUpgrade(t *testing.T) {
+	port := tcpOrigin(t, func(c *net.TCPConn) {
+		br := bufio.NewReader(c)
+		if _, err := http.ReadRequest(br); err != nil {
+			return
+		}
+		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n")
+		_, _ = io.Copy(c, br)
+	})
+	w := newWorld(t, "a.test")
+	c := w.capture("a.test:" + port)
+	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: a.test\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nping")
+	_ = c.CloseWrite()
+	if b, _ := io.ReadAll(c); !strings.HasSuffix(string(b), "\r\n\r\nping") {
+		t.Errorf("%q", b)
+	}
+}
+
+func TestCapturedDenialsSpeakHTTP(t *testing.T) {
+	w := newWorld(t, "a.test")
+	c := w.capture("evil.test:80")
+	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n")
+	b, _ := io.ReadAll(c)
+	resp, body := parseResponse(t, string(b))
+	if resp.StatusCode != 403 || !strings.Contains(body, "evil.test:80 is denied") {
+		t.Errorf("%q", b)
+	}
 }

@@ -42,6 +42,10 @@ type endpoint struct {
 	pre    []byte // read already, to be read again first
 	// guard looks at the first bytes written, before any of them leaves.
 	guard *firstBytes
+	// captured is where a captured client was going, and spare its connection
+	// there, once it turned out to speak HTTP.
+	captured policy.HostPort
+	spare    atomic.Pointer[endpoint]
 
 	sent, received atomic.Int64
 	touched        atomic.Int64 // unix nanoseconds of the last byte seen here
@@ -52,7 +56,12 @@ type endpoint struct {
 
 // adopt puts c under the server's care; nil, with c closed, after Close.
 func (s *Server) adopt(c net.Conn, kind flowKind) *endpoint {
-	e := &endpoint{Conn: c, server: s, flow: flow{kind: kind, start: time.Now()}, done: make(chan struct{})}
+	return s.adoptFlow(c, flow{kind: kind, start: time.Now()})
+}
+
+// adoptFlow is adopt for a flow that is known: SetNetwork may look at it at once.
+func (s *Server) adoptFlow(c net.Conn, f flow) *endpoint {
+	e := &endpoint{Conn: c, server: s, flow: f, done: make(chan struct{})}
 	e.tcp, _ = c.(*net.TCPConn)
 	e.touch()
 	s.mu.Lock()

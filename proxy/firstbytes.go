@@ -22,7 +22,13 @@ type firstBytes struct {
 	permit permit
 	client *endpoint // gets the refusal in its own protocol
 	held   []byte
+	// handHTTP leaves HTTP to the HTTP server, which judges every request and
+	// not the first alone: write fails with errIsHTTP and keeps what is held.
+	handHTTP bool
 }
+
+// errIsHTTP is not a fault: the client speaks HTTP.
+var errIsHTTP = errors.New("the client speaks HTTP")
 
 // inspect makes the guard of a connection; nil where the policy wants none.
 func (s *Server) inspect(p permit, client *endpoint) *firstBytes {
@@ -38,6 +44,9 @@ func (g *firstBytes) write(e *endpoint, b []byte) (int, error) {
 	m := readFirstMessage(g.held)
 	if m.incomplete && len(g.held) <= maxFirstBytes {
 		return len(b), nil
+	}
+	if g.handHTTP && m.proto == protoHTTP && !m.incomplete && !m.tunnel {
+		return 0, errIsHTTP
 	}
 	if m.incomplete {
 		m.err = errors.New("its first message does not end")

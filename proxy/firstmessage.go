@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"time"
 )
@@ -21,8 +22,9 @@ const (
 
 // firstMessage is what the first bytes of a connection say.
 type firstMessage struct {
-	proto proto
-	hosts []string // the server name, or Host and the request's own authority
+	proto  proto
+	hosts  []string // the server name, or Host and the request's own authority
+	tunnel bool     // an HTTP CONNECT
 	// incomplete: more bytes could still change the answer.
 	incomplete bool
 	err        error
@@ -110,7 +112,7 @@ func readRequestHead(b []byte) firstMessage {
 	if len(words) != 3 || !strings.HasPrefix(words[2], "HTTP/1.") || !maybeRequestLine(line) {
 		return firstMessage{}
 	}
-	m := firstMessage{proto: protoHTTP, hosts: targetHosts(words[0], words[1])}
+	m := firstMessage{proto: protoHTTP, hosts: targetHosts(words[0], words[1]), tunnel: words[0] == http.MethodConnect}
 	for {
 		line, rest, ended = bytes.Cut(rest, []byte("\n"))
 		line = bytes.TrimSuffix(line, []byte("\r"))
@@ -149,7 +151,7 @@ func maybeRequestLine(line []byte) bool {
 // targetHosts returns the authority of a target in absolute or authority form,
 // which a second proxy behind the allowed host would follow.
 func targetHosts(method, target string) []string {
-	if method == "CONNECT" {
+	if method == http.MethodConnect {
 		return []string{target}
 	}
 	_, rest, ok := strings.Cut(target, "://")

@@ -90,12 +90,16 @@ func (s *Server) open(ctx context.Context, p permit) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := s.adopt(conn, flowOut)
+	e := s.adoptFlow(conn, flow{
+		kind: flowOut, dest: p.dest, addr: addr, asked: p.asked, protocol: p.protocol, start: time.Now(),
+	})
 	if e == nil {
 		return nil, errClosed
 	}
-	e.flow = flow{kind: flowOut, dest: p.dest, addr: addr, asked: p.asked, protocol: p.protocol, start: time.Now()}
-	return e, s.confirm(e, p)
+	if err := s.confirm(e, p); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // confirm decides again when the policy changed while the connection was being

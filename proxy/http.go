@@ -103,6 +103,8 @@ func (s *Server) front(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case client == nil:
 		refuse(w, http.StatusInternalServerError, "BUG(gosrt): a request without its connection")
+	case r.Method == http.MethodConnect && client.captured.IsValid():
+		refuse(w, http.StatusMethodNotAllowed, "this is no proxy")
 	case r.Method == http.MethodConnect:
 		s.serveCONNECT(w, r, client)
 	default:
@@ -198,10 +200,13 @@ func acceptGiven(host string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAction, st
 	return &goproxy.ConnectAction{Action: goproxy.ConnectAccept}, host
 }
 
-// servePlain carries one request in absolute form, or one of a captured
-// connection in origin form.
+// servePlain carries one request in absolute form.
 func (s *Server) servePlain(w http.ResponseWriter, r *http.Request, client *endpoint) {
-	dest, err := plainDest(r, client)
+	if client.captured.IsValid() {
+		s.serveCapturedHTTP(w, r, client)
+		return
+	}
+	dest, err := plainDest(r)
 	if err != nil {
 		s.malformed(w, r.RequestURI, r.Method, err)
 		return
@@ -212,9 +217,36 @@ func (s *Server) servePlain(w http.ResponseWriter, r *http.Request, client *endp
 		respond(w, err)
 		return
 	}
-	r.URL.Scheme = "http"
-	r.URL.Host = authority(dest)
-	r.Host = r.URL.Host // whatever the client's Host header says
+	r.Host = authority(dest) // whatever the client's Host header says
+	s.forwardPlain(w, r, p, client)
+}
+
+// serveCapturedHTTP carries one request of a captured connection. Its
+// destination is the connection's; the Host it names must agree.
+func (s *Server) serveCapturedHTTP(w http.ResponseWriter, r *http.Request, client *endpoint) {
+	p, err := s.admit(r.Context(), request{dest: client.captured, protocol: "captured", op: "captured " + r.Method})
+	if g := s.inspect(p, client); err == nil && g != nil {
+		err = g.judge(firstMessage{proto: protoHTTP, hosts: requestHosts(r)})
+	}
+	if err != nil {
+		respond(w, err)
+		return
+	}
+	s.forwardPlain(w, r, p, client)
+}
+
+// requestHosts are the hosts that a request names; HTTP/1.0 need not name any.
+func requestHosts(r *http.Request) []string {
+	hosts := targetHosts(r.Method, r.RequestURI)
+	if r.Host != "" {
+		hosts = append(hosts, r.Host)
+	}
+	return hosts
+}
+
+// forwardPlain sends an admitted request on.
+func (s *Server) forwardPlain(w http.ResponseWriter, r *http.Request, p permit, client *endpoint) {
+	r.URL.Scheme, r.URL.Host = "http", authority(p.dest)
 	if r.Header.Get("Upgrade") != "" {
 		s.relayUpgrade(w, r, p, client)
 		return
@@ -230,7 +262,7 @@ func (s *Server) servePlain(w http.ResponseWriter, r *http.Request, client *endp
 }
 
 // plainDest reads the destination from the request line as it was written.
-func plainDest(r *http.Request, client *endpoint) (policy.HostPort, error) {
+func plainDest(r *http.Request) (policy.HostPort, error) {
 	rest, ok := cutScheme(r.RequestURI)
 	switch {
 	case !ok && strings.Contains(r.RequestURI, "://"):
@@ -272,7 +304,8 @@ func (s *Server) dialPermitted(ctx context.Context, _, _ string) (net.Conn, erro
 	if !ok {
 		return nil, errors.New("BUG(gosrt): a request that was not admitted")
 	}
-	out, err := s.open(ctx, p)
+	client, _ := ctx.Value(clientKey).(*endpoint)
+	out, err := s.openFor(ctx, p, client)
 	if err != nil {
 		return nil, err
 	}
@@ -280,6 +313,16 @@ func (s *Server) dialPermitted(ctx context.Context, _, _ string) (net.Conn, erro
 		context.AfterFunc(request, func() { out.touch(); out.halfClosed.Store(true) })
 	}
 	return &requestFirst{endpoint: out, asked: make(chan struct{})}, nil
+}
+
+// openFor is open, unless the client brought its connection along.
+func (s *Server) openFor(ctx context.Context, p permit, client *endpoint) (*endpoint, error) {
+	if client != nil {
+		if out := client.spare.Swap(nil); out != nil {
+			return out, nil
+		}
+	}
+	return s.open(ctx, p)
 }
 
 // requestFirst keeps an answer back until the request is on its way: the
@@ -350,6 +393,11 @@ func cleanResponse(resp *http.Response, ctx *goproxy.ProxyCtx) *http.Response {
 		return resp
 	}
 	stripHop(resp.Header)
+	for _, name := range []string{"Content-Type", "Date"} {
+		if _, ok := resp.Header[name]; !ok {
+			resp.Header[name] = nil // else the server makes one up
+		}
+	}
 	return resp
 }
 

@@ -13,7 +13,7 @@ import (
 // h2c, anything). goproxy knows only WebSocket and leaves the client hanging
 // when the server ends first.
 func (s *Server) relayUpgrade(w http.ResponseWriter, r *http.Request, p permit, client *endpoint) {
-	out, err := s.open(context.WithoutCancel(r.Context()), p)
+	out, err := s.openFor(context.WithoutCancel(r.Context()), p, client)
 	if err != nil {
 		respond(w, err)
 		return
@@ -86,15 +86,22 @@ func bufferedThen(br *bufio.Reader, e *endpoint) io.Reader {
 // half-close on. An error in one direction ends both.
 func relay(a *endpoint, fromA io.Reader, b *endpoint, fromB io.Reader) {
 	var both sync.WaitGroup
-	one := func(dst *endpoint, src io.Reader) {
-		if _, err := io.Copy(dst, src); err != nil {
-			_ = a.Close()
-			_ = b.Close()
-			return
-		}
-		_ = dst.CloseWrite()
+	one := func(dst, src *endpoint, from io.Reader) {
+		_, err := io.Copy(dst, from)
+		pass(dst, src, err)
 	}
-	both.Go(func() { one(b, fromA) })
-	both.Go(func() { one(a, fromB) })
+	both.Go(func() { one(b, a, fromA) })
+	both.Go(func() { one(a, b, fromB) })
 	both.Wait()
+}
+
+// pass hands the end of one direction on: a half-close where it ended well, and
+// otherwise the end of both.
+func pass(dst, src *endpoint, err error) {
+	if err == nil {
+		_ = dst.CloseWrite()
+		return
+	}
+	_ = dst.Close()
+	_ = src.Close()
 }
