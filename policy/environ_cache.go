@@ -27,10 +27,10 @@ var cacheTable = []cacheRow{
 	{name: "GOLANGCI_LINT_CACHE", dir: "golangci-lint", host: "~/.cache/golangci-lint", viaXDG: true},
 	{name: "STATICCHECK_CACHE", dir: "staticcheck", host: "~/.cache/staticcheck", viaXDG: true},
 	{name: "npm_config_cache", dir: "npm", host: "~/.npm"},
-	{name: "npm_config_devdir", dir: "node-gyp", host: "~/.cache/node-gyp", viaXDG: true},
 	{name: "YARN_CACHE_FOLDER", dir: "yarn", host: "~/.cache/yarn"},
 	{name: "YARN_GLOBAL_FOLDER", dir: "yarn-berry", host: "~/.yarn/berry"},
-	{name: "npm_config_store_dir", dir: "pnpm-store", host: "~/.local/share/pnpm/store", domain: "npmjs.org"},
+	// pnpm keeps its store there; npm would warn about a variable of its own spelling.
+	{name: "PNPM_HOME", dir: "pnpm", host: "~/.local/share/pnpm", domain: "npmjs.org"},
 	{name: "COREPACK_HOME", dir: "corepack", host: "~/.cache/node/corepack", domain: "npmjs.org", viaXDG: true},
 	{name: "BUN_INSTALL_CACHE_DIR", dir: "bun", host: "~/.bun/install/cache", domain: "npmjs.org"},
 	{name: "DENO_DIR", dir: "deno", host: "~/.cache/deno", viaXDG: true},

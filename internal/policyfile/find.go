@@ -103,7 +103,11 @@ type Project struct {
 // FindProjects returns the project files for a directory, nearest first: its own
 // and, when it lies inside a checkout, the one at the checkout's root.
 func FindProjects(cwd string) ([]Project, error) {
-	real, err := filepath.EvalSymlinks(cwd)
+	abs, err := filepath.Abs(cwd)
+	if err != nil {
+		return nil, fmt.Errorf("current directory: %w", err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
 	if err != nil {
 		return nil, fmt.Errorf("current directory %q: %w", cwd, err)
 	}

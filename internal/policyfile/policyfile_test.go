@@ -370,6 +370,17 @@ func TestTrustWritesThroughNoLink(t *testing.T) {
 	}
 }
 
+// A relative directory must not become a relative name in the store.
+func TestFindProjectsIsAbsolute(t *testing.T) {
+	w := newWorld(t)
+	file := w.write(filepath.Join(w.project, ProjectFile), grant)
+	t.Chdir(w.project)
+	found, err := FindProjects(".")
+	if err != nil || len(found) != 1 || found[0].Path != file {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
 func TestNoStateDirectory(t *testing.T) {
 	w := newWorld(t)
 	w.write(filepath.Join(w.project, ProjectFile), grant)

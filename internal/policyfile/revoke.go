@@ -1,10 +1,7 @@
 package policyfile
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +13,10 @@ func (s Store) Revoke(p Project) error {
 	if s.Dir == "" {
 		return nil
 	}
-	if err := os.Remove(s.file(p.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.check(); err != nil { // through a link it would remove somebody else's file
+		return ignoreMissing(err)
+	}
+	if err := ignoreMissing(os.Remove(s.file(p.Path))); err != nil {
 		return fmt.Errorf("trust store: %w", err)
 	}
 	return nil
@@ -28,34 +28,24 @@ func (s Store) List() ([]string, error) {
 	if s.Dir == "" {
 		return nil, nil
 	}
+	if err := s.check(); err != nil {
+		return nil, ignoreMissing(err)
+	}
 	entries, err := os.ReadDir(s.dir())
 	if err != nil {
-		return nil, ignoreMissing(err)
+		return nil, fmt.Errorf("trust store: %w", err)
 	}
 	var paths []string
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) != ".json" {
 			continue
 		}
-		path, err := s.recordedPath(e.Name())
+		known, err := readRecord(filepath.Join(s.dir(), e.Name()))
 		if err != nil {
 			return nil, err
 		}
-		paths = append(paths, path)
+		paths = append(paths, known.Path)
 	}
 	slices.Sort(paths)
 	return paths, nil
-}
-
-func (s Store) recordedPath(name string) (string, error) {
-	file := filepath.Join(s.dir(), name)
-	data, err := readPrivate(file)
-	if err != nil {
-		return "", err
-	}
-	var r record
-	if err := json.Unmarshal(data, &r); err != nil {
-		return "", fmt.Errorf("trust store %q: %w; remove it and run gosrt trust again", file, err)
-	}
-	return r.Path, nil
 }

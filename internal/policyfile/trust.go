@@ -44,20 +44,31 @@ func (s Store) Trusted(p Project) (bool, error) {
 	if s.Dir == "" {
 		return false, nil
 	}
-	for _, dir := range []string{s.Dir, s.dir()} {
-		if err := checkPrivate(dir); err != nil {
-			return false, ignoreMissing(err)
-		}
+	if err := s.check(); err != nil {
+		return false, ignoreMissing(err)
 	}
-	data, err := readPrivate(s.file(p.Path))
+	known, err := readRecord(s.file(p.Path))
 	if err != nil {
 		return false, ignoreMissing(err)
 	}
+	return known == newRecord(p), nil
+}
+
+// check refuses a store that somebody else could have written.
+func (s Store) check() error {
+	return errors.Join(checkPrivate(s.Dir), checkPrivate(s.dir()))
+}
+
+func readRecord(file string) (record, error) {
+	data, err := readPrivate(file)
+	if err != nil {
+		return record{}, err
+	}
 	var known record
 	if err := json.Unmarshal(data, &known); err != nil {
-		return false, fmt.Errorf("trust store %q: %w; remove it and run gosrt trust again", s.file(p.Path), err)
+		return record{}, fmt.Errorf("trust store %q: %w; remove it and run gosrt trust again", file, err)
 	}
-	return known == newRecord(p), nil
+	return known, nil
 }
 
 func ignoreMissing(err error) error {
@@ -75,13 +86,14 @@ func (s Store) Trust(p Project) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return fmt.Errorf("trust store: %w", err)
 	}
-	for _, dir := range []string{s.Dir, s.dir()} {
-		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("trust store: %w", err)
-		}
-		if err := checkPrivate(dir); err != nil {
-			return err
-		}
+	if err := checkPrivate(s.Dir); err != nil {
+		return err
+	}
+	if err := os.Mkdir(s.dir(), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("trust store: %w", err)
+	}
+	if err := s.check(); err != nil {
+		return err
 	}
 	data, err := json.Marshal(newRecord(p))
 	if err != nil {
