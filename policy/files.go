@@ -266,6 +266,23 @@ func (x *FileIndex) DecideRemove(path string) Decision {
 	return x.DecideWrite(path)
 }
 
+// DecideMoveTo says whether a directory may be renamed to path. What is in it got
+// there under other names, so no protected or denied name may lie beneath path: a
+// repository built elsewhere would bring its hooks along.
+func (x *FileIndex) DecideMoveTo(path string) Decision {
+	d := x.DecideRemove(path) // it may replace an empty directory
+	if d.Verdict != Allow {
+		return d
+	}
+	for _, p := range x.patterns {
+		r := &x.rules[p.rule]
+		if r.Kind != AllowRead && p.glob.leadsOn(path) {
+			return hit{r, path}.decide(Deny, "a directory moved here could bring what the rule denies")
+		}
+	}
+	return d
+}
+
 // strongest picks the most specific denial and the most specific permission.
 // Where final rules cover the path, only they count.
 func strongest(hits []hit, allowKind, denyKind FileKind) (deny, allow hit) {

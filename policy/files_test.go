@@ -164,6 +164,14 @@ func TestDecideRemove(t *testing.T) {
 	check(t, "remove", "!/home/u/p/a/b/c !/home/u/p/a/b !/home/u/p/a !/home/u/p /home/u/p/d /home/u/p/x !/home/u", index.DecideRemove)
 }
 
+// TestDecideMoveTo: a directory cannot be built under a free name and moved to
+// where a denied name would lie in it.
+func TestDecideMoveTo(t *testing.T) {
+	index := setup{tree: "/home/u/p/.claude/\n/home/u/p/x/", write: ".", noWrite: "a/b/c **/secret/key"}.mustCompile(t).Files.Index()
+	check(t, "move", "!/home/u/p/.git !/home/u/p/x/.git !/home/u/p/bare.git !/home/u/p/.claude !/home/u/p/a !/home/u/p/a/b !/home/u/p/x/secret "+
+		"/home/u/p/x/y /home/u/p/new /home/u/p/.github !/home/u/q", index.DecideMoveTo)
+}
+
 func TestDecideCreateInNewRepositories(t *testing.T) {
 	index := setup{tree: "/home/u/p/.git/HEAD\n/home/u/p/.git/config\n/home/u/p/.git/hooks/", write: "."}.mustCompile(t).Files.Index()
 	born := func(p string) bool {

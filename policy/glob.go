@@ -125,23 +125,44 @@ func (g glob) match(p string) (prefix string, ok bool) {
 	case !strings.Contains(p[len(g.base)-1:], g.need):
 		return "", false
 	}
+	g.walk(p, func(at int, s states) {
+		if g.done(s) {
+			prefix, ok = "/"+strings.TrimPrefix(p[:at], "/"), true
+		}
+	})
+	return prefix, ok
+}
+
+// walk calls visit with the state at the base and after each further component
+// of p, which lies at or beneath the base.
+func (g glob) walk(p string, visit func(end int, s states)) {
 	s := g.start()
-	if g.done(s) {
-		prefix, ok = g.base, true
-	}
 	at := len(strings.TrimSuffix(g.base, "/"))
-	for at < len(p) && s != 0 {
+	visit(at, s)
+	for at < len(p) && p != "/" && s != 0 {
 		end := len(p)
 		if i := strings.IndexByte(p[at+1:], '/'); i >= 0 {
 			end = at + 1 + i
 		}
 		s = g.step(s, p[at+1:end])
 		at = end
-		if g.done(s) {
-			prefix, ok = p[:at], true
-		}
+		visit(at, s)
 	}
-	return prefix, ok
+}
+
+// leadsOn says that part of the pattern beyond a leading "**" has matched at p, so
+// that the rest could match below.
+func (g glob) leadsOn(p string) bool {
+	if !within(g.base, p) {
+		return within(p, g.base)
+	}
+	var last states
+	g.walk(p, func(end int, s states) {
+		if last = s; end < len(p) {
+			last = 0
+		}
+	})
+	return last&^g.start() != 0
 }
 
 // matchName matches one component. Only "*" backtracks, and only the last one

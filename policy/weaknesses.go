@@ -9,10 +9,10 @@ func weaknesses(p Policy, h Host, plan *Plan) []Weakness {
 		}
 	}
 	linux := h.OS == "linux"
-	writes := false
-	open := false
+	writes, patterns, open := false, false, false
 	for _, r := range plan.Files {
 		writes = writes || r.Kind == AllowWrite && !r.Fresh
+		patterns = patterns || r.Kind == DenyRead && r.Pattern
 	}
 	for _, r := range p.Network.Allowed {
 		open = open || r.Pattern.Any
@@ -28,6 +28,9 @@ func weaknesses(p Policy, h Host, plan *Plan) []Weakness {
 	add(linux && writes && !h.Support.Guard, "absent-unguarded",
 		why("Guard", "protected names that do not exist yet can be created inside write roots, and nothing reports denied writes"))
 	add(linux && writes, "hard-links", "a file in a write root that has another name outside changes there too")
+	add(linux && writes, "deep-repositories",
+		"in a repository more than two levels below a write root only git's own files are protected, not those of editors and agents")
+	add(linux && patterns, "late-names", "a name that the host makes during the run is not hidden, although a denyRead pattern matches it")
 	add(linux && !h.Support.Transparent && !p.Network.NoTransparent && len(p.Network.Allowed) > 0, "no-transparent",
 		why("Transparent", "programs that ignore proxy variables have no network"))
 	add(open, "open-network", "every host is allowed, so whatever can be read can be sent away")
