@@ -154,7 +154,7 @@ func result(err error) string {
 func attempt(t *testing.T, name string, filtered bool) string {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestChild$")
-	cmd.Env = append(os.Environ(), childEnv+"="+name)
+	cmd.Env = append(os.Environ(), childEnv+"="+name, "GORACE=atexit_sleep_ms=0")
 	if !filtered {
 		cmd.Env = append(cmd.Env, childPlain+"=1")
 	}
@@ -237,6 +237,41 @@ func TestKernelKillsInt80(t *testing.T) {
 	}
 	if got := attempt(t, "exec "+program, true); got != "SIGSYS" {
 		t.Errorf("got %s, want SIGSYS", got)
+	}
+}
+
+func BenchmarkPlainCall(b *testing.B) {
+	for _, name := range []string{"without filter", "with filter"} {
+		b.Run(name, func(b *testing.B) {
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				runtime.LockOSThread() // never unlocked: the filter ends with the thread
+				if name == "with filter" {
+					arch, err := ArchOf(runtime.GOARCH)
+					if err != nil {
+						b.Error(err)
+					}
+					static, staticErr := Filter(FilterConfig{}, arch)
+					names, namesErr := NotifyFilter(everything, arch)
+					if err := errors.Join(staticErr, namesErr); err != nil {
+						b.Error(err)
+					}
+					for _, f := range [][]Instruction{static, names} {
+						if _, err := install(f, 0); err != nil {
+							b.Error(err)
+						}
+					}
+				}
+				b.ResetTimer()
+				for range b.N {
+					fd, _ := unix.Openat(unix.AT_FDCWD, "/", unix.O_RDONLY, 0)
+					unix.Close(fd)
+				}
+				b.StopTimer()
+			}()
+			<-ended
+		})
 	}
 }
 
