@@ -113,6 +113,10 @@ func TestDecisions(t *testing.T) {
 		{"the host's /tmp", setup{tree: "/tmp/x", tmpHost: true}, "/tmp/x", "!/tmp/x /dev/shm/x"},
 		{"a place of the host's /tmp", setup{tree: "/tmp/w/f\n/tmp/r/f", write: "/tmp/w", allow: "/tmp/r"},
 			"/tmp/r/f", "/tmp/w/f !/tmp/r/f /tmp/other"},
+		{"a place of the host's /dev/shm", setup{tree: "/dev/shm/w/\n/dev/shm/r/f", write: "/dev/shm/w", allow: "/dev/shm/r", noWrite: "/home/u/p/l"},
+			"/dev/shm/r/f", "/dev/shm/w/f !/dev/shm/r/f /dev/shm/x"},
+		{"the working directory in /dev/shm", setup{tree: "/dev/shm/w/", dir: "/dev/shm/w"}, "/dev/shm/w", "!/dev/shm/w/f /dev/shm/x"},
+		{"a denied link into /proc", setup{tree: "/home/u/p/l -> /proc/self", write: ".", deny: "l"}, "/proc/self/status", "!/home/u/p/l"},
 		{"a relative path is no answer", setup{write: "."}, "!home/u/p", "!home/u/p !."},
 	}
 	for _, tt := range tests {

@@ -9,8 +9,8 @@ import (
 // Bounds of the look for repositories inside a write root. What lies deeper is
 // held by name (see gitPatterns); the cost of a start must not grow with the tree.
 const (
-	lookDirs  = 64      // directories listed for each root
-	lookNames = 512     // names looked at for each root
+	lookDirs  = 24      // directories listed for each root
+	lookNames = 128     // names looked at for each root
 	lookDepth = 2       // levels below the root
 	lookSize  = 1 << 18 // bytes of a directory; a larger one is not listed
 )

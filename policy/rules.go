@@ -124,7 +124,7 @@ func (b *builder) writePlaces(rules []PathRule) []string {
 // was spelled through: replacing the link would make the spelling mean another file.
 func (b *builder) deny(kind FileKind, r PathRule) error {
 	p, isPattern := folded(r)
-	if within("/proc", p) || within("/dev", p) {
+	if b.host.OS == "linux" && (within("/proc", p) || within("/dev", p)) {
 		return ruleError(kind, r, "the command gets its own /proc and /dev, which hold nothing of the host's: remove the entry")
 	}
 	rule := FileRule{Kind: kind, Rule: r, Final: kind == DenyRead && r.Origin.Layer == LayerManaged, Empty: r.Empty}
@@ -143,7 +143,9 @@ func (b *builder) deny(kind FileKind, r PathRule) error {
 // closes more, not less.
 func (b *builder) denyAt(rule FileRule, p string) {
 	at := b.resolve(p)
-	b.add(rule, p, at)
+	if !b.ownTree(at.Path) { // through a link: the command's own /proc holds nothing to deny
+		b.add(rule, p, at)
+	}
 	for _, link := range at.Links {
 		b.addLink(rule, p, link)
 	}
@@ -224,7 +226,7 @@ func (b *builder) allowRead(r PathRule, roots []string) error {
 		return ruleError(AllowRead, r, fmt.Sprintf("%q cannot be searched: permission denied", at.Path))
 	case at.Blind || at.Loop || !at.Exists:
 		return nil
-	case within("/proc", at.Path) || within("/dev", at.Path):
+	case b.ownTree(at.Path):
 		return nil // the command's own are always readable
 	}
 	if link, ok := planted(at.Links, roots); ok {
@@ -315,7 +317,7 @@ func (b *builder) ownRules() {
 	own(Protect, b.host.Executable, "gosrt's own program")
 	own(Protect, b.policy.Bwrap, "the bwrap that gosrt runs")
 	b.cacheRules()
-	if tmp, ok := b.privateTmp(); ok && within(tmp, b.dir.Path) {
+	if tmp, ok := b.privateTmp(); ok && within(tmp, b.dir.Path) || beneath("/dev/shm", b.dir.Path) {
 		b.add(FileRule{Kind: AllowRead, Rule: PathRule{Text: "the working directory", Path: b.dir.Path, Group: "run"}}, b.dir.Path, b.dir)
 	}
 }
