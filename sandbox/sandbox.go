@@ -60,7 +60,8 @@ type Cmd struct {
 	run     running
 	began   time.Time
 	serving sync.WaitGroup
-	over    chan struct{} // closed when the command has ended
+	over    chan struct{}  // closed when the command has ended
+	signals chan os.Signal // with ForwardSignals
 	// terminal: this process held the terminal's foreground at the start and
 	// takes it back at the end.
 	terminal bool
@@ -165,11 +166,13 @@ func (c *Cmd) start(plan *policy.Plan) (err error) {
 		OnViolation: c.OnViolation, OnConnect: c.OnConnect,
 		UpstreamEnv: os.Getenv,
 	}
+	c.receiveSignals()
 	c.run, err = startBackend(c.Policy.Bwrap, backendConfig{
 		plan: plan, stdin: c.io.in, stdout: c.io.out, stderr: c.io.err,
 		serve: c.serve, proxy: c.proxy, background: c.serving.Go, over: c.over, onStop: c.onStop, violation: c.OnViolation, grace: c.grace(),
 	})
 	if err != nil {
+		c.dropSignals()
 		c.proxy.Close()
 		return err
 	}

@@ -15,21 +15,38 @@ var forwarded = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
 }
 
-// forwardSignals runs until the command has ended. Signals that this process
-// was started with as ignored (nohup) stay ignored.
-func (c *Cmd) forwardSignals() {
+// receiveSignals begins before the command can run: a signal that came in between
+// would end this process by its default action, or be lost. Signals that this
+// process was started with as ignored (nohup) stay ignored.
+func (c *Cmd) receiveSignals() {
+	if !c.ForwardSignals {
+		return
+	}
 	var wanted []os.Signal
 	for _, s := range forwarded {
 		if !signal.Ignored(s) {
 			wanted = append(wanted, s)
 		}
 	}
-	ch := make(chan os.Signal, 16)
-	signal.Notify(ch, wanted...)
-	defer signal.Stop(ch)
+	c.signals = make(chan os.Signal, 16)
+	if len(wanted) > 0 { // none would mean all
+		signal.Notify(c.signals, wanted...)
+	}
+}
+
+// dropSignals ends what receiveSignals began.
+func (c *Cmd) dropSignals() {
+	if c.signals != nil {
+		signal.Stop(c.signals)
+	}
+}
+
+// forwardSignals runs until the command has ended.
+func (c *Cmd) forwardSignals() {
+	defer c.dropSignals()
 	for {
 		select {
-		case s := <-ch:
+		case s := <-c.signals:
 			c.run.signal(s.(syscall.Signal))
 		case <-c.over:
 			return
