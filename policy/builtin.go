@@ -14,7 +14,7 @@ const BuiltinName = "builtin"
 // Compile adds them to every policy.
 //
 // An empty Home hides nothing below "~". A current directory that holds the
-// home directory, or is "/", is not made writable, and a note says so.
+// home directory, or is "/", is not made writable; Load says so in a note.
 func Builtin(v Vars, cwd string) Policy {
 	p := Policy{Layers: []LayerInfo{{Layer: LayerBuiltin}}}
 	for _, group := range hiddenPlaces {
@@ -24,25 +24,34 @@ func Builtin(v Vars, cwd string) Policy {
 			}
 		}
 	}
-	grantCwd(&p, v, cwd)
+	if path.IsAbs(cwd) && !holdsMany(cwd, v.Home) {
+		p.Filesystem.AllowWrite = []PathRule{{
+			Text: ".", Path: folder(cwd), Group: "cwd", Reason: "the project that the command works on",
+		}}
+	}
 	return p
 }
 
-func grantCwd(p *Policy, v Vars, cwd string) {
-	clean := "/" + strings.Join(components(cwd), "/")
-	home := "/" + strings.Join(components(v.Home), "/")
+// holdsMany says that dir is no project: everybody's home directories are in it.
+func holdsMany(dir, home string) bool {
+	return folder(dir) == "/" || path.IsAbs(home) && beneath(folder(dir), folder(home))
+}
+
+// folder folds "." and extra slashes.
+func folder(dir string) string { return "/" + strings.Join(components(dir), "/") }
+
+// cwdNote is what the user should know of the current directory; "" for a project.
+func cwdNote(p Policy, v Vars, cwd string) string {
+	writable := p.Filesystem.opensWriting(folder(cwd))
 	switch {
 	case !path.IsAbs(cwd):
-		return
-	case clean == "/" || path.IsAbs(v.Home) && beneath(clean, home):
-		p.Notes = append(p.Notes, "the current directory "+quoteCut(clean)+
-			" holds more than one project and is not writable; --allow-write . makes it so")
-		return
-	case clean == home:
-		p.Notes = append(p.Notes, "the current directory is the home directory: what is not protected there is writable")
+		return ""
+	case holdsMany(cwd, v.Home) && !writable:
+		return "the current directory " + quoteCut(cwd) + " holds more than one project and is not writable; --allow-write . makes it so"
+	case folder(cwd) == folder(v.Home) && writable:
+		return "the current directory is the home directory: what is not protected there is writable"
 	}
-	p.Filesystem.AllowWrite = append(p.Filesystem.AllowWrite,
-		PathRule{Text: ".", Path: clean, Group: "cwd", Reason: "the project that the command works on"})
+	return ""
 }
 
 // hiddenGroup is one row of the table of credential places.

@@ -68,10 +68,23 @@ func TestBuiltinCwd(t *testing.T) {
 		{"", "/home/u", "", 0},
 		{"relative", "/home/u", "", 0},
 	} {
-		p := Builtin(Vars{Home: tt.home}, tt.cwd)
+		p := mustLoad(t, Input{Vars: Vars{Home: tt.home}, Cwd: tt.cwd})
 		granted := strings.Join(pathsOf(p.Filesystem.AllowWrite), " ")
 		if granted != tt.granted || len(p.Notes) != tt.notes {
 			t.Errorf("cwd %q, home %q: granted %q, notes %q", tt.cwd, tt.home, granted, p.Notes)
+		}
+	}
+}
+
+// No note for what the user has decided.
+func TestCwdNoteIsForTheDefault(t *testing.T) {
+	for name, in := range map[string]Input{
+		"named":   {Flags: Flags{AllowWrite: []string{"."}}},
+		"dropped": {User: source("user", "extends = []")},
+	} {
+		in.Vars, in.Cwd = testVars, "/"
+		if p := mustLoad(t, in); len(p.Notes) > 0 {
+			t.Errorf("%s: %v", name, p.Notes)
 		}
 	}
 }

@@ -4,7 +4,7 @@
 //
 // The data goes one way:
 //
-//	text (TOML, srt's JSON, flags) -> Policy      Load*, Merge
+//	text (TOML, srt's JSON, flags) -> Policy      Load
 //	Policy + Host + Command        -> Plan        Compile; closed: nothing left to decide
 //	Policy.Network + HostPort      -> Decision    Decide; the proxy asks it for each connection
 //	Plan + path                    -> Decision    DecideRead, DecideWrite; mounts, guard, explain and tests ask it

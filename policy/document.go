@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // document is one parsed layer. The lists are in policy; settings that are not
@@ -205,11 +207,11 @@ func (r *reader) joinReasons() error {
 	return nil
 }
 
-// oneLine makes text from outside printable on one line.
+// oneLine makes text from outside printable, on one line.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
+		if !strconv.IsPrint(r) || r == utf8.RuneError {
+			return '?'
 		}
 		return r
 	}, text)

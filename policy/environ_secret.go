@@ -47,7 +47,7 @@ func secretName(name string) bool {
 	if slices.ContainsFunc(plainTails, endsWith) {
 		return false
 	}
-	words := strings.FieldsFunc(upper, func(r rune) bool { return strings.ContainsRune("_-.:/", r) })
+	words := nameWords(upper)
 	for _, word := range words {
 		if slices.Contains(secretWords, word) {
 			return true
@@ -61,18 +61,26 @@ func secretName(name string) bool {
 		slices.ContainsFunc(secretTails, endsWith)
 }
 
-// countOrSwitch finds settings about tokens and keys (MAX_TOKENS=4096,
+// countWords mark a name as a setting about tokens and keys.
+var countWords = []string{"TOKENS", "KEYS", "MAX", "MIN", "NUM", "LIMIT", "COUNT", "SIZE", "LENGTH", "TTL", "TIMEOUT", "VERSION"}
+
+// countOrSwitch finds settings about secrets that are none (MAX_TOKENS=4096,
 // USE_AUTH=true). A password may well be a number.
 func countOrSwitch(name, value string) bool {
 	upper := strings.ToUpper(name)
-	if strings.Contains(upper, "PASS") || strings.Contains(upper, "PWD") || strings.HasSuffix(upper, "PIN") || strings.HasSuffix(upper, "OTP") {
+	if strings.Contains(upper, "PASS") || strings.Contains(upper, "PWD") {
 		return false
 	}
 	switch strings.ToLower(value) {
-	case "true", "false", "yes", "no", "on", "off", "none":
+	case "true", "false", "yes", "no", "on", "off", "none", "0", "1":
 		return true
 	}
-	return len(value) <= 6 && strings.Trim(value, "0123456789") == ""
+	counts := slices.ContainsFunc(nameWords(upper), func(word string) bool { return slices.Contains(countWords, word) })
+	return counts && strings.Trim(value, "0123456789") == ""
+}
+
+func nameWords(upper string) []string {
+	return strings.FieldsFunc(upper, func(r rune) bool { return strings.ContainsRune("_-.:/", r) })
 }
 
 // secretShapes are beginnings of known tokens and the length from which a value

@@ -86,7 +86,7 @@ func TestSecretReason(t *testing.T) {
 		"npm_config__auth=x", "npm_config_//host.test/:_authToken=x", "ANSIBLE_VAULT_PASSWORD_FILE=/x", "SLACK_WEBHOOK_URL=x", "SESSION_COOKIE=x",
 		"AZURE_STORAGE_CONNECTION_STRING=x", "PULUMI_CREDENTIALS=x", "DEPLOY_PIN=1234", "TF_VAR_db_password=x", "PRIVATE_KEY=x", "TOKEN_SECRET=true1",
 		"DATABASE_URL=postgres://u:p@db.test/x", "X=-----BEGIN OPENSSH PRIVATE KEY-----", "Y=ghp_0123456789abcdefghijklmnopqrstuvwxyz",
-		"Z=https://a.test,https://u:p@b.test", "W=xoxb-0123456789-0123456789", "PASSWORD_MAX=123",
+		"Z=https://a.test,https://u:p@b.test", "W=xoxb-0123456789-0123456789", "PASSWORD_MAX=123", "AUTH_TOKEN=123456", "LOGIN_PIN=1234", "SIGNING_KEY=42",
 	} {
 		name, value, _ := strings.Cut(entry, "=")
 		if secretReason(name, value) == "" {

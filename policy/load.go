@@ -114,6 +114,9 @@ func (l layers) merge(in Input) (Policy, error) {
 	for _, g := range untrusted {
 		p.Untrusted = append(p.Untrusted, g.String())
 	}
+	if note := cwdNote(p, in.Vars, in.Cwd); note != "" && len(p.Layers) > 0 && p.Layers[0].Layer == LayerBuiltin {
+		p.Notes = append(p.Notes, note)
+	}
 	return p, l.addManaged(&p)
 }
 
@@ -149,7 +152,7 @@ func (l *layers) distrust(in Input) ([]grant, error) {
 func (l layers) base(in Input, ordered ...document) (Policy, error) {
 	p := Builtin(in.Vars, in.Cwd)
 	if slices.ContainsFunc(ordered, func(d document) bool { return d.closed }) { // srt's settings say all that is allowed
-		p.Filesystem.AllowWrite, p.Notes = nil, nil
+		p.Filesystem.AllowWrite = nil
 	}
 	drop, seen := false, map[string]bool{BuiltinName: true}
 	var presets []document

@@ -1,7 +1,5 @@
 package policy
 
-import "strings"
-
 // node is one value of a policy file with its place. TOML and JSON become the
 // same tree, so that one table of keys reads both.
 type node struct {
@@ -36,7 +34,3 @@ const (
 	// maxNesting bounds recursion over untrusted text; the deepest key has four levels.
 	maxNesting = 16
 )
-
-func lineAt(text string, offset int) int {
-	return 1 + strings.Count(text[:min(offset, len(text))], "\n")
-}

@@ -65,7 +65,7 @@ func tooLarge(src Source) error {
 }
 
 func tomlFault(src Source, err error) error {
-	fault := &PositionError{File: src.Name, Msg: strings.TrimPrefix(err.Error(), "toml: ")}
+	fault := &PositionError{File: src.Name, Msg: oneLine(strings.TrimPrefix(err.Error(), "toml: "))}
 	if parse := (toml.ParseError{}); errors.As(err, &parse) {
 		fault.Line, fault.Msg = parse.Position.Line, oneLine(parse.Message)
 	}

@@ -30,13 +30,13 @@ func (s *shower) section(name string) { s.line("\n[%s]", name) }
 
 func (s *shower) head(p Policy) {
 	for _, layer := range p.Layers {
-		s.line("# layer: %s", comment(layer.String()))
+		s.line("# layer: %s", oneLine(layer.String()))
 	}
 	for _, note := range p.Notes {
-		s.line("# note: %s", comment(note))
+		s.line("# note: %s", oneLine(note))
 	}
 	for _, text := range p.Untrusted {
-		s.line("# not applied, because the project file is not trusted: %s", comment(text))
+		s.line("# not applied, because the project file is not trusted: %s", oneLine(text))
 	}
 	s.line("extends = [] # all layers are written out below")
 	if p.Bwrap != "" {
@@ -83,7 +83,7 @@ func (s *shower) network(n Network) {
 	s.line("ask = %t", n.Ask)
 	if urlPassword(n.Upstream) {
 		u, _ := url.Parse(n.Upstream)
-		s.line("# upstream is set, with a password: %s", comment(u.Redacted()))
+		s.line("# upstream is set, with a password: %s", oneLine(u.Redacted()))
 	} else {
 		s.text("upstream", n.Upstream)
 	}
@@ -134,7 +134,7 @@ func (s *shower) hostTable(hosts []HostEntry) {
 		for _, addr := range entry.Addrs {
 			addrs = append(addrs, tomlString(addr.String()))
 		}
-		s.line("%s = [%s] # %s", tomlString(entry.Name), strings.Join(addrs, ", "), comment(entry.Origin.String()))
+		s.line("%s = [%s] # %s", tomlString(entry.Name), strings.Join(addrs, ", "), oneLine(entry.Origin.String()))
 	}
 }
 
@@ -149,11 +149,11 @@ func (s *shower) env(e Env) {
 	for _, rule := range e.Set {
 		switch {
 		case secretReason(rule.Name, rule.Value) != "":
-			s.line("# %s is set by %s; the value looks like a secret", rule.Name, comment(rule.Origin.String()))
+			s.line("# %s is set by %s; the value looks like a secret", rule.Name, oneLine(rule.Origin.String()))
 		case !utf8.ValidString(rule.Value):
-			s.line("# %s is set by %s to %s", rule.Name, comment(rule.Origin.String()), strconv.QuoteToASCII(rule.Value))
+			s.line("# %s is set by %s to %s", rule.Name, oneLine(rule.Origin.String()), strconv.QuoteToASCII(rule.Value))
 		default:
-			s.line("%s = %s # %s", rule.Name, tomlString(rule.Value), comment(rule.Origin.String()))
+			s.line("%s = %s # %s", rule.Name, tomlString(rule.Value), oneLine(rule.Origin.String()))
 		}
 	}
 }
@@ -196,11 +196,11 @@ func (s *shower) list(key string, entries []entry) {
 	for _, e := range entries {
 		switch {
 		case !utf8.ValidString(e.text):
-			s.line("  # not UTF-8: %s, %s", strconv.QuoteToASCII(e.text), comment(e.why))
+			s.line("  # not UTF-8: %s, %s", strconv.QuoteToASCII(e.text), oneLine(e.why))
 		case e.why == "":
 			s.line("  %s,", tomlString(e.text))
 		default:
-			s.line("  %s, # %s", tomlString(e.text), comment(e.why))
+			s.line("  %s, # %s", tomlString(e.text), oneLine(e.why))
 		}
 	}
 	s.line("]")
@@ -285,14 +285,4 @@ func tomlString(text string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
-}
-
-// comment makes text safe behind a "#": one line, printable, UTF-8.
-func comment(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !strconv.IsPrint(r) || r == utf8.RuneError {
-			return '?'
-		}
-		return r
-	}, text)
 }

@@ -131,7 +131,7 @@ func checkPrivate(dir string) error {
 	case !info.IsDir():
 		return fmt.Errorf("trust store %q: not a directory of its own; remove it", dir)
 	case !ownedByUs(info):
-		return fmt.Errorf("trust store %q: belongs to somebody else", dir)
+		return fmt.Errorf("trust store %q: belongs to somebody else; set XDG_STATE_HOME to a place of your own", dir)
 	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("trust store %q: others can write it; run chmod 700 on it", dir)
 	}
