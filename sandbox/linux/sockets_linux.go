@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 
@@ -140,11 +141,11 @@ func (s *stock) discard() {
 // stageSockets is the supervisor's end of msgOpen.
 type stageSockets struct {
 	mu      sync.Mutex // one question at a time
-	control int
+	control *os.File
 	answers chan message // closed when the stage has ended
 }
 
-func newStageSockets(control int) *stageSockets {
+func newStageSockets(control *os.File) *stageSockets {
 	return &stageSockets{control: control, answers: make(chan message, 1)}
 }
 
@@ -171,7 +172,7 @@ func (s *stageSockets) ask(specs []socketSpec) ([]inside, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := send(s.control, message{kind: msgOpen, data: data}); err != nil {
+	if err := send(int(s.control.Fd()), message{kind: msgOpen, data: data}); err != nil {
 		return nil, fmt.Errorf("%w: %v", errStageEnded, err)
 	}
 	m, ok := <-s.answers

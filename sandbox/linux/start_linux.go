@@ -41,7 +41,7 @@ type Config struct {
 type Process struct {
 	control *os.File
 	sockets *stageSockets
-	started chan error // one value: nil when the command runs
+	started chan error    // one value: nil when the command runs
 	done    chan struct{} // closed when bwrap is gone
 	heard   chan struct{} // closed when every message of the stage is read
 
@@ -69,21 +69,24 @@ func Start(c Config) (*Process, error) {
 	}
 	defer theirs.Close()
 	cmd, files, err := bwrapCommand(c, theirs)
-	defer closeAll(files)
 	if err != nil {
+		closeAll(files)
 		ours.Close()
 		return nil, &SetupError{"supervisor", err.Error()}
 	}
-	p := &Process{control: ours, sockets: newStageSockets(int(ours.Fd())), started: make(chan error, 1), done: make(chan struct{}), heard: make(chan struct{})}
+	p := &Process{control: ours, sockets: newStageSockets(ours), started: make(chan error, 1), done: make(chan struct{}), heard: make(chan struct{})}
 	var bwrapSaid bytes.Buffer
 	cmd.Stderr = &bwrapSaid
 	spawned := make(chan error)
 	go p.supervise(cmd, spawned)
 	if err := <-spawned; err != nil {
+		closeAll(files)
 		ours.Close()
 		return nil, &SetupError{"bwrap", err.Error()}
 	}
-	theirs.Close() // so that receive sees the end of the stage
+	// Whatever of the inside's ends stays open here would hide its death from read.
+	theirs.Close()
+	closeAll(files)
 	go p.read(c)
 	if err := p.prepareNetwork(c); err != nil {
 		p.settle(err)
