@@ -23,12 +23,12 @@ func TestOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		return // the tests themselves are that run
 	}
-	cmd := exec.Command("/proc/self/exe", "-test.run=^TestKernel", "-test.v")
+	cmd := exec.Command("/proc/self/exe", "-test.run=^TestSeccomp", "-test.v")
 	cmd.Dir = "/"
 	cmd.Env = append(os.Environ(), "HOME=/nonexistent", "TMPDIR=/tmp")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
-	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestKernelRefusals")) {
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestSeccompRefusals")) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 }
@@ -174,7 +174,7 @@ func attempt(t *testing.T, name string, filtered bool) string {
 	return ""
 }
 
-func TestKernelRefusals(t *testing.T) {
+func TestSeccompRefusals(t *testing.T) {
 	want := map[string]string{
 		"unix socket": "EAFNOSUPPORT", "unix, high bits": "EAFNOSUPPORT", "netlink, other": "EPROTONOSUPPORT",
 		"datagram pair": "EPERM", "raw pair": "EPERM", "new user ns": "EPERM", "clone into ns": "EPERM",
@@ -195,7 +195,7 @@ func TestKernelRefusals(t *testing.T) {
 	}
 }
 
-func TestKernelKillsX32(t *testing.T) {
+func TestSeccompKillsX32(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		return // no such entry
 	}
@@ -220,7 +220,7 @@ int main(void) {
 	return r > 0 ? 0 : 1;
 }`
 
-func TestKernelKillsInt80(t *testing.T) {
+func TestSeccompKillsInt80(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		return // no such entry
 	}

@@ -85,7 +85,7 @@ func serve(t *testing.T, filter []Instruction, answer func(*Listener, Call), f f
 
 func pass(l *Listener, c Call) { l.Continue(c.ID) }
 
-func TestKernelNotifyContinueAndFail(t *testing.T) {
+func TestSeccompNotifyContinueAndFail(t *testing.T) {
 	dir := t.TempDir()
 	good, bad := filepath.Join(dir, "good"), filepath.Join(dir, "bad")
 	var seen []string
@@ -123,7 +123,7 @@ func TestKernelNotifyContinueAndFail(t *testing.T) {
 	}
 }
 
-func TestKernelNotifyAddFD(t *testing.T) {
+func TestSeccompNotifyAddFD(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("placed"), 0o600); err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestKernelNotifyAddFD(t *testing.T) {
 
 // Ten thousand calls from several threads while signals rain on all of them (Go
 // preempts with SIGURG): none is lost, none is performed twice.
-func TestKernelNotifyStorm(t *testing.T) {
+func TestSeccompNotifyStorm(t *testing.T) {
 	const threads, each = 4, 2500
 	var performed, failed atomic.Int64
 	work := func() {
@@ -220,7 +220,7 @@ func signalThreads() {
 }
 
 // With nobody to answer the call fails; it is neither performed nor does it hang.
-func TestKernelNotifyClosed(t *testing.T) {
+func TestSeccompNotifyClosed(t *testing.T) {
 	dir := t.TempDir()
 	arch, archErr := ArchOf(runtime.GOARCH)
 	filter, filterErr := NotifyFilter(NotifyConfig{Names: true}, arch)
@@ -270,7 +270,7 @@ func TestKernelNotifyClosed(t *testing.T) {
 
 // What is started from the thread is under the filter, and the last of it ends
 // the listener.
-func TestKernelNotifyChildren(t *testing.T) {
+func TestSeccompNotifyChildren(t *testing.T) {
 	dir := t.TempDir()
 	var calls atomic.Int64
 	notified(t, NotifyConfig{Names: true}, func(l *Listener, c Call) {
@@ -296,7 +296,7 @@ func TestKernelNotifyChildren(t *testing.T) {
 	}
 }
 
-func TestKernelNotifyAnswersOnce(t *testing.T) {
+func TestSeccompNotifyAnswersOnce(t *testing.T) {
 	notified(t, NotifyConfig{Names: true}, func(l *Listener, c Call) {
 		if !l.Valid(c.ID) {
 			t.Error("a waiting call is not valid")
@@ -316,7 +316,7 @@ func TestKernelNotifyAnswersOnce(t *testing.T) {
 	}, func() { unix.Mkdirat(unix.AT_FDCWD, "/nonexistent/x", 0) })
 }
 
-func TestKernelNotifySecondListener(t *testing.T) {
+func TestSeccompNotifySecondListener(t *testing.T) {
 	notified(t, NotifyConfig{}, pass, func() {
 		if err := call(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, 0); err != unix.EPERM {
 			t.Errorf("got %v, want EPERM", err)
@@ -325,7 +325,7 @@ func TestKernelNotifySecondListener(t *testing.T) {
 }
 
 // Paths are read as the kernel reads them, wherever they lie.
-func TestKernelReadPath(t *testing.T) {
+func TestSeccompReadPath(t *testing.T) {
 	page := os.Getpagesize()
 	memory, err := unix.Mmap(-1, 0, 3*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
@@ -378,7 +378,7 @@ func TestKernelReadPath(t *testing.T) {
 	}
 }
 
-func TestKernelReadSockaddr(t *testing.T) {
+func TestSeccompReadSockaddr(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	server, err := net.Listen("unix", path)
 	if err != nil {
@@ -413,7 +413,7 @@ func TestKernelReadSockaddr(t *testing.T) {
 
 // Why datagram pairs are refused while nobody decides connects: one reaches any
 // datagram socket by name, and a stream pair does not.
-func TestKernelDatagramPairReachesOthers(t *testing.T) {
+func TestSeccompDatagramPairReachesOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	server, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path})
 	if err != nil {
