@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strconv"
 	"testing"
 )
@@ -130,4 +131,33 @@ func BenchmarkStream(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkIdleTunnels reports the memory of the server for each idle tunnel.
+// Clients and origins live in this process too and are measured first, alone.
+func BenchmarkIdleTunnels(b *testing.B) {
+	const tunnels = 1000
+	for _, o := range openers(b, echoOrigin(b)) {
+		b.Run(o.name, func(b *testing.B) {
+			for b.Loop() {
+				before := memoryInUse()
+				var open []*net.TCPConn
+				for range tunnels {
+					open = append(open, o.open(b))
+				}
+				b.ReportMetric(float64(memoryInUse()-before)/tunnels, "B/tunnel")
+				for _, c := range open {
+					_ = c.SetLinger(0)
+					_ = c.Close()
+				}
+			}
+		})
+	}
+}
+
+func memoryInUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse + m.StackInuse)
 }
