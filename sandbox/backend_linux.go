@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"os"
+	"path/filepath"
 
 	"github.com/gosrt/gosrt/policy"
 	"github.com/gosrt/gosrt/sandbox/linux"
@@ -11,8 +12,10 @@ import (
 func initBackend() { linux.Init() }
 
 func startBackend(bwrap string, b backendConfig) (running, error) {
+	// The directory counts, not the file: what the policy names is protected
+	// in this run, but an earlier one may have planted it.
 	path, err := linux.FindBwrap(bwrap, func(p string) bool {
-		return b.plan.DecideWrite(p).Verdict == policy.Allow
+		return b.plan.DecideWrite(filepath.Dir(p)).Verdict == policy.Allow
 	})
 	if err != nil {
 		return running{}, refusedBwrap(err)

@@ -3,7 +3,6 @@ package linux
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"strings"
@@ -58,15 +57,15 @@ func runStage() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("make the stage undumpable: %w", err)
 	}
-	data, err := io.ReadAll(os.NewFile(fdStage, "stage"))
+	data, err := readAll(fdStage)
 	if err != nil {
 		return fmt.Errorf("read the stage value: %w", err)
 	}
-	s, err := decodeStage(data)
-	if err != nil {
+	if err := settleDescriptors(); err != nil {
 		return err
 	}
-	if err := settleDescriptors(); err != nil {
+	s, err := decodeStage(data)
+	if err != nil {
 		return err
 	}
 	if err := verifyMounts(s.Expect); err != nil {
@@ -85,34 +84,35 @@ func runStage() error {
 	return runCommand(s, early)
 }
 
-// settleDescriptors gives the command its standard error back and keeps every
-// other descriptor from it.
+// readAll uses plain reads: os.File would open the runtime's poller, which
+// settleDescriptors then could not tell from what was inherited.
+func readAll(fd int) ([]byte, error) {
+	var data []byte
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := unix.Read(fd, buf)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil || n == 0:
+			return data, err
+		}
+		data = append(data, buf[:n]...)
+	}
+}
+
+// settleDescriptors gives the command its standard error back and closes all
+// but the control socket: whatever the caller of gosrt had open must reach
+// neither the command nor a process it could look at (CVE-2024-21626 is this
+// fault in another runtime). close_range is of Linux 5.9.
 func settleDescriptors() error {
 	if err := unix.Dup3(fdStderr, 2, 0); err != nil {
 		return fmt.Errorf("restore standard error: %w", err)
 	}
-	for _, fd := range []int{fdArgs, fdStage, fdSelf, fdStderr} {
-		unix.Close(fd)
-	}
-	// Whatever the caller of gosrt had open must not reach the command
-	// (CVE-2024-21626 is this fault in another runtime). Linux 5.11; before
-	// that, one by one.
-	if err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err == nil {
-		return nil
-	}
-	return cloexecOneByOne()
-}
-
-func cloexecOneByOne() error {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return fmt.Errorf("list descriptors: %w", err)
-	}
-	for _, e := range entries {
-		var fd int
-		if _, err := fmt.Sscan(e.Name(), &fd); err == nil && fd > 2 {
-			unix.CloseOnExec(fd)
-		}
+	unix.CloseOnExec(fdControl)
+	unix.Close(fdArgs)
+	if err := unix.CloseRange(fdControl+1, ^uint(0), 0); err != nil {
+		return fmt.Errorf("close inherited descriptors: %w", err)
 	}
 	return nil
 }
