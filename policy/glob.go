@@ -73,9 +73,10 @@ func unescape(name string) string {
 }
 
 // escape spells a literal path as a pattern.
-func escape(p string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(p)
-}
+func escape(p string) string { return patternEscaper.Replace(p) }
+
+// patternEscaper is built once: every entry of a policy goes through it.
+var patternEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 // states is the set of segments that a walk down a path has reached: an NFA over
 // components. Patterns are short, so a bit each; longer ones are refused at

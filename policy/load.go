@@ -127,6 +127,9 @@ func (l layers) ordered() []document {
 
 // distrust takes the grants out of project files that are not trusted.
 func (l *layers) distrust(in Input) ([]grant, error) {
+	if in.Project == nil && in.Checkout == nil {
+		return nil, nil
+	}
 	base, err := l.base(in, l.user)
 	if err != nil {
 		return nil, err
