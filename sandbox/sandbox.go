@@ -44,6 +44,8 @@ type Cmd struct {
 	// programs that are nothing but a wrapper.
 	ForwardSignals bool
 
+	// OnPlan is told what will be held, before the command can run.
+	OnPlan func(*policy.Plan)
 	// OnViolation is told of each denied request, from several goroutines.
 	OnViolation func(policy.Violation)
 	// OnConnect is told of each ended connection.
@@ -150,6 +152,9 @@ func (c *Cmd) Start() error {
 	plan, err := c.Plan()
 	if err != nil {
 		return err
+	}
+	if c.OnPlan != nil {
+		c.OnPlan(plan)
 	}
 	return c.start(plan)
 }

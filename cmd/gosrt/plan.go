@@ -50,7 +50,8 @@ func (a *app) plan(cmd *cobra.Command, args []string, opts *runOptions, asJSON b
 	if asJSON {
 		return writeJSON(a.Out, report)
 	}
-	a.notes(c.Policy, plan)
+	a.grantsNotApplied(c.Policy)
+	a.notes(plan)
 	return report.write(a.Out)
 }
 

@@ -26,14 +26,14 @@ func (a *app) run(cmd *cobra.Command, args []string, opts *runOptions) error {
 	if err != nil {
 		return err
 	}
+	a.grantsNotApplied(c.Policy)
 	defer a.keepCache(c)()
 	c.ForwardSignals = true
 	denied := &denials{}
-	c.OnViolation = denied.add
+	c.OnPlan, c.OnViolation = a.notes, denied.add
 	if err := c.Start(); err != nil {
 		return refused(err)
 	}
-	a.announce(c)
 	return a.finish(c, denied, c.Wait())
 }
 
@@ -89,12 +89,6 @@ func (a *app) keepCache(c *sandbox.Cmd) (release func()) {
 	return release
 }
 
-// announce prints what the user should know while the command runs: grants that
-// were not applied, and what the plan remarks on.
-func (a *app) announce(c *sandbox.Cmd) {
-	a.notes(c.Policy, c.Result().Plan)
-}
-
 // grantsNotApplied names what an untrusted project file asks for, in one line.
 func (a *app) grantsNotApplied(p policy.Policy) {
 	if len(p.Untrusted) > 0 {
@@ -103,8 +97,8 @@ func (a *app) grantsNotApplied(p policy.Policy) {
 	}
 }
 
-func (a *app) notes(p policy.Policy, plan *policy.Plan) {
-	a.grantsNotApplied(p)
+// notes prints what the plan remarks on.
+func (a *app) notes(plan *policy.Plan) {
 	for _, n := range plan.Notes {
 		a.ui.linef(kindNote, "%s", n)
 	}
