@@ -3,7 +3,6 @@ package darwin
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -167,28 +166,36 @@ func (d denial) violation(p *policy.Plan, rules []Rule) policy.Violation {
 	return v
 }
 
-// entryFor is the entry of the rule that a target is owed to: the deepest that
-// covers it, or else one that it holds.
+// entryFor is the entry of the rule that a target is owed to: the deepest denial
+// that covers it, or a denial that lies beneath it and pins it, or a pattern
+// that may, or a write root that stays where it is.
 func (r Rule) entryFor(target string) (policy.FileRule, bool) {
-	var best policy.FileRule
-	bestDepth := -1
+	best, bestScore := policy.FileRule{}, 0
 	for _, f := range r.Entries {
-		e, err := newEntry(f)
-		if err == nil && e.covers(target) && depth(e.base()) > bestDepth {
-			best, bestDepth = f, depth(e.base())
+		if e, err := newEntry(f); err == nil && e.claim(target) > bestScore {
+			best, bestScore = f, e.claim(target)
 		}
 	}
-	if bestDepth >= 0 {
-		return best, true
+	return best, bestScore > 0
+}
+
+// claim orders entries by how well they explain the denial of a target.
+func (e entry) claim(target string) int {
+	const covers, pins, may, root = 4000, 3000, 2000, 1000 // apart by more than any depth
+	low := strings.ToLower(target)
+	switch {
+	case e.Kind == policy.AllowWrite && e.path == target:
+		return root
+	case e.Kind == policy.AllowWrite:
+		return 0
+	case e.covers(target), e.glob == nil && e.anyCase() && within(low, strings.ToLower(e.path)):
+		return covers + depth(e.base())
+	case e.glob == nil && within(strings.ToLower(e.path), low):
+		return pins
+	case e.glob != nil && within(target, e.glob.base):
+		return may
 	}
-	i := slices.IndexFunc(r.Entries, func(f policy.FileRule) bool {
-		e, err := newEntry(f)
-		return err == nil && within(strings.ToLower(e.base()), strings.ToLower(target))
-	})
-	if i < 0 {
-		return policy.FileRule{}, false
-	}
-	return r.Entries[i], true
+	return 0
 }
 
 func originOf(d policy.Decision) string {
