@@ -64,9 +64,14 @@ func (g *firstBytes) write(e *endpoint, b []byte) (int, error) {
 	return len(b), nil
 }
 
-// pump moves one piece from r through write.
+// pump moves one piece from r through write. Many tunnels wait long for their
+// first byte, so they wait with a small buffer.
 func (g *firstBytes) pump(e *endpoint, r io.Reader) (int64, error) {
-	buf := make([]byte, 16<<10)
+	size := 64
+	if len(g.held) > 0 {
+		size = 4 << 10
+	}
+	buf := make([]byte, size)
 	n, readErr := r.Read(buf)
 	if n > 0 {
 		if _, err := g.write(e, buf[:n]); err != nil {
