@@ -5,12 +5,14 @@ import (
 	"io/fs"
 	"path"
 	"strings"
-	"syscall"
 )
 
 // maxLinks is how many symbolic links one path may lead through, as in the
 // kernel (MAXSYMLINKS, include/linux/namei.h).
 const maxLinks = 40
+
+// maxFileName is the longest name of a file (NAME_MAX, include/uapi/linux/limits.h).
+const maxFileName = 255
 
 // place is where a spelled path really is.
 type place struct {
@@ -83,7 +85,7 @@ func (r *resolver) lstat(p string) (FileInfo, error) {
 // absent tells the errors that mean "there is no such file" from those that
 // mean "it cannot be known".
 func absent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // resolve walks an absolute path as the kernel does. It never fails: what cannot
@@ -100,7 +102,7 @@ func (r *resolver) resolve(p string) place {
 			continue
 		}
 		next := join(at.Path, name)
-		if !at.dir() { // absent, or a file: nothing can be beneath it
+		if !at.dir() || len(name) > maxFileName { // nothing can be beneath a file, or have such a name
 			at.Path, at.Exists, at.Info = next, false, FileInfo{}
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/gosrt/gosrt/policy"
 )
@@ -197,7 +196,7 @@ func (t *Tree) ReadDir(name string) ([]policy.DirEntry, error) {
 	case err != nil:
 		return nil, err
 	case !n.info.Mode.IsDir():
-		return nil, fmt.Errorf("readdir %q: %w", name, syscall.ENOTDIR)
+		return nil, fmt.Errorf("readdir %q: %w", name, fs.ErrInvalid)
 	case n.info.Mode.Perm()&0o444 == 0:
 		return nil, fmt.Errorf("readdir %q: %w", name, fs.ErrPermission)
 	}
