@@ -38,15 +38,14 @@ func (s *Server) ServeCaptured(c net.Conn, dst policy.HostPort) {
 		out.guard.handHTTP = true
 	}
 	if s.relayCaptured(client, out) {
-		client.captured = dst
-		client.spare.Store(out)
 		s.serveHTTP(client)
 	}
 }
 
 // relayCaptured is relay until the client turns out to speak HTTP. Then it
-// returns true with both connections in order: what the client said is unread,
-// and the server, which in HTTP does not speak first, has said nothing.
+// returns true: what the client said is unread, and the server, which in HTTP
+// does not speak first, has said nothing, so that its connection can serve the
+// first request unless the beginning of one went there already.
 func (s *Server) relayCaptured(client, out *endpoint) (isHTTP bool) {
 	guard := out.guard
 	down := make(chan struct{})
@@ -65,6 +64,10 @@ func (s *Server) relayCaptured(client, out *endpoint) (isHTTP bool) {
 		_ = out.SetReadDeadline(time.Time{})
 		client.unread(guard.held)
 		out.guard = nil
+		client.captured = out.flow.dest
+		if guard.sent == 0 {
+			client.spare.Store(out)
+		}
 		return true
 	}
 	pass(out, client, err)

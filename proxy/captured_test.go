@@ -149,6 +149,11 @@ func TestHostHeaderMustAgree(t *testing.T) {
 		{"GET http://evil.test/ HTTP/1.1\r\nHost: $H\r\n\r\n", false},
 		{"CONNECT evil.test:80 HTTP/1.1\r\nHost: $H\r\n\r\n", false},
 		{"PROPFIND / HTTP/1.1\r\nHost: evil.test\r\n\r\n", false},
+		{"GeT / HTTP/1.1\r\nHost: evil.test\r\n\r\n", false},
+		{"\r\n\r\nGET / HTTP/1.1\r\nHost: evil.test\r\n\r\n", false},
+		{"GET / http/1.1\r\nHost: evil.test\r\n\r\n", false},
+		{"GET /a b HTTP/1.1\r\nHost: evil.test\r\n\r\n", false},
+		{"x!1 / HTTP/1.1\r\nHost: evil.test\r\n\r\n", false},
 		{"GET / HTTP/1.1\r\nHost: a.test\x00.evil.test\r\n\r\n", false},
 	}
 	for _, tt := range tests {
@@ -162,7 +167,7 @@ func TestHostHeaderMustAgree(t *testing.T) {
 			}
 			b, _ := io.ReadAll(c)
 			got := string(b)
-			refused := strings.HasPrefix(got, "HTTP/1.1 403 ") || name == "captured" && strings.HasPrefix(got, "HTTP/1.1 400 ")
+			refused := strings.HasPrefix(got, "HTTP/1.1 403 ") || name == "captured" && (strings.HasPrefix(got, "HTTP/1.1 400 ") || strings.HasPrefix(got, "HTTP/1.1 505 "))
 			if tt.ok != strings.HasPrefix(got, "HTTP/1.1 200 ") || tt.ok == refused {
 				t.Errorf("%s: %q: %.100q", name, request, got)
 			}
@@ -375,5 +380,20 @@ func TestCapturedDenialsSpeakHTTP(t *testing.T) {
 	resp, body := parseResponse(t, string(b))
 	if resp.StatusCode != 403 || !strings.Contains(body, "evil.test:80 is denied") {
 		t.Errorf("%q", b)
+	}
+}
+
+// A protocol whose first word waits for its answer is not held back.
+func TestFirstWordIsNotHeldBack(t *testing.T) {
+	port := tcpOrigin(t, func(c *net.TCPConn) {
+		_, _ = io.ReadFull(c, make([]byte, len("JDWP-Handshake")))
+		_, _ = io.WriteString(c, "JDWP-Handshake")
+	})
+	w := newWorld(t, "a.test")
+	for name, c := range map[string]*net.TCPConn{"captured": w.capture("a.test:" + port), "CONNECT": w.connect("a.test:" + port)} {
+		_, _ = io.WriteString(c, "JDWP-Handshake")
+		if got := readN(t, c, len("JDWP-Handshake")); got != "JDWP-Handshake" {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"errors"
 	"io"
 
@@ -22,6 +21,9 @@ type firstBytes struct {
 	permit permit
 	client *endpoint // gets the refusal in its own protocol
 	held   []byte
+	// sent counts the bytes of held that went on already: a first line that has
+	// not ended is no request yet, and its protocol may wait for an answer to it.
+	sent int
 	// handHTTP leaves HTTP to the HTTP server, which judges every request and
 	// not the first alone: write fails with errIsHTTP and keeps what is held.
 	handHTTP bool
@@ -43,12 +45,12 @@ func (g *firstBytes) write(e *endpoint, b []byte) (int, error) {
 	g.held = append(g.held, b...)
 	m := readFirstMessage(g.held)
 	if m.incomplete && len(g.held) <= maxFirstBytes {
-		return len(b), nil
+		return len(b), g.sendEarly(e, m)
 	}
 	if g.handHTTP && m.proto == protoHTTP && !m.incomplete && !m.tunnel {
 		return 0, errIsHTTP
 	}
-	if m.incomplete {
+	if m.incomplete && m.proto != protoOther {
 		m.err = errors.New("its first message does not end")
 	}
 	if err := g.judge(m); err != nil {
@@ -56,12 +58,22 @@ func (g *firstBytes) write(e *endpoint, b []byte) (int, error) {
 		_ = e.Close()
 		return 0, err
 	}
-	held := g.held
+	rest := g.held[g.sent:]
 	g.held, e.guard = nil, nil
-	if _, err := e.send(held); err != nil {
+	if _, err := e.send(rest); err != nil {
 		return 0, err
 	}
 	return len(b), nil
+}
+
+// sendEarly lets an unfinished first line go on.
+func (g *firstBytes) sendEarly(e *endpoint, m firstMessage) error {
+	if m.proto != protoOther {
+		return nil
+	}
+	n, err := e.send(g.held[g.sent:])
+	g.sent += n
+	return err
 }
 
 // pump moves one piece from r through write. Many tunnels wait long for their
@@ -81,18 +93,14 @@ func (g *firstBytes) pump(e *endpoint, r io.Reader) (int64, error) {
 	return int64(n), readErr
 }
 
-// finish is the client's half-close. What is still held can only be sent on
-// when it is no beginning of something that names a host.
+// finish is the client's half-close. What is still held began to name a host
+// and did not get there.
 func (g *firstBytes) finish(e *endpoint) error {
 	e.guard = nil
-	if len(g.held) == 0 {
+	if len(g.held) == g.sent {
 		return nil
 	}
-	if m := readFirstMessage(g.held); m.proto == protoTLS || bytes.IndexByte(g.held, '\n') >= 0 {
-		return errors.New("the first message is cut off")
-	}
-	_, err := e.send(g.held)
-	return err
+	return errors.New("the first message is cut off")
 }
 
 // judge compares the hosts that the first message names with the one allowed.

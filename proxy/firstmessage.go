@@ -104,12 +104,16 @@ const maxMethod = 24
 
 // readRequestHead collects every host that an HTTP/1 request head names.
 func readRequestHead(b []byte) firstMessage {
+	b = bytes.TrimLeft(b, "\r\n \t") // servers skip empty lines, RFC 9112 section 2.2
+	if len(b) == 0 {
+		return firstMessage{incomplete: true}
+	}
 	line, rest, ended := bytes.Cut(b, []byte("\n"))
-	if !ended {
+	if !ended { // with no protocol yet, so that it is not held back
 		return firstMessage{incomplete: maybeRequestLine(line)}
 	}
 	words := strings.Fields(string(line))
-	if len(words) != 3 || !strings.HasPrefix(words[2], "HTTP/1.") || !maybeRequestLine(line) {
+	if len(words) < 3 || !isHTTP1(words[len(words)-1]) || !maybeRequestLine(line) {
 		return firstMessage{}
 	}
 	m := firstMessage{proto: protoHTTP, hosts: targetHosts(words[0], words[1]), tunnel: words[0] == http.MethodConnect}
@@ -133,19 +137,28 @@ func readRequestHead(b []byte) firstMessage {
 	}
 }
 
-// maybeRequestLine says whether line begins as a request line: a method in
-// capitals, then a space.
+// isHTTP1 knows a version in any letters, as lenient servers do.
+func isHTTP1(version string) bool { return strings.HasPrefix(strings.ToUpper(version), "HTTP/1") }
+
+// maybeRequestLine says whether line begins as a request line: a method, which
+// some servers take in any letters, then a space.
 func maybeRequestLine(line []byte) bool {
 	method, _, _ := bytes.Cut(line, []byte(" "))
 	if len(method) == 0 || len(method) > maxMethod {
 		return false
 	}
 	for _, c := range method {
-		if (c < 'A' || c > 'Z') && c != '-' && c != '_' {
+		if !tokenByte(c) {
 			return false
 		}
 	}
 	return true
+}
+
+// tokenByte follows RFC 9110 section 5.6.2.
+func tokenByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+		strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
 }
 
 // targetHosts returns the authority of a target in absolute or authority form,
