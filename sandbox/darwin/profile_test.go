@@ -25,21 +25,25 @@ func render(t failer, p *policy.Plan) Rendered {
 func TestProfileGolden(t *testing.T) {
 	for name, plan := range goldens {
 		t.Run(name, func(t *testing.T) {
-			got := render(t, plan()).Text
-			file := filepath.Join("testdata", "profiles", name+".sb")
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("profile (-want +got):\n%s\nrun with -update when it is meant", diff)
-			}
+			checkGolden(t, name, render(t, plan()).Text)
 		})
+	}
+}
+
+func checkGolden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "profiles", name+".sb")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("profile (-want +got):\n%s\nrun with -update when it is meant", diff)
 	}
 }
 

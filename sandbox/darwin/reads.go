@@ -184,7 +184,7 @@ func (t fileTable) passage() []rule {
 	var paths []string
 	for _, e := range t.reads {
 		switch {
-		case e.Kind == policy.DenyRead && e.glob == nil && e.path != "/":
+		case e.Kind == policy.DenyRead && e.glob == nil && e.Exists && e.path != "/":
 			paths = append(paths, forms(e.path)...)
 		case e.Kind == policy.AllowRead && t.useful(e):
 			paths = append(paths, t.hiddenAbove(e.base())...)
