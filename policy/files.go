@@ -355,25 +355,32 @@ func wins(allow, deny hit) bool {
 // opensAtBirth says that the rule leaves path to git, in a repository made
 // during the run.
 func (h hit) opensAtBirth(path string, born func(string) bool) bool {
+	_, ok := h.bornHolder(path, born)
+	return ok
+}
+
+// bornHolder is the new directory, or .git file, for which the rule leaves path
+// to git.
+func (h hit) bornHolder(path string, born func(string) bool) (string, bool) {
 	if h.Birth == nil {
-		return false
+		return "", false
 	}
 	holder := h.at
 	for range h.Birth.Up {
 		holder = parent(holder)
 	}
 	if !born(holder) {
-		return false
+		return "", false
 	}
 	if len(h.Birth.Names) == 0 {
-		return true
+		return holder, true
 	}
 	for _, name := range h.Birth.Names {
 		if at, ok := newGlob(join(escape(holder), name)).match(path); ok && at == path {
-			return true
+			return holder, true
 		}
 	}
-	return false
+	return "", false
 }
 
 func (h hit) decide(v Verdict, reason string) Decision {
