@@ -20,7 +20,7 @@ func TestCanonicalHost(t *testing.T) {
 		{"MÜNCHEN.de", "xn--mnchen-3ya.de"},
 		{"XN--mnchen-3ya.de", "xn--mnchen-3ya.de"},
 		{"exa\u00admple.com", "example.com"}, // soft hyphen is dropped
-		{"example。com", "example.com"},  // ideographic full stop
+		{"example。com", "example.com"},       // ideographic full stop
 		{"example.com。", "example.com"},
 		{label63 + ".test", label63 + ".test"},
 
