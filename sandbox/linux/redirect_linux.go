@@ -12,7 +12,7 @@ const loopback = 1
 // sources are the addresses that the namespace itself has, beside loopback:
 // programs ask for one before they look up a name (AI_ADDRCONFIG in
 // getaddrinfo(3)), and it is the source of captured connections, so that none
-// can meet itself. They lie in the ranges of proxy's stand-in addresses.
+// can meet itself. A server inside may be found at them. They lie in the ranges of proxy's stand-in addresses.
 var sources = []netip.Addr{
 	netip.MustParseAddr("198.18.0.1"),        // RFC 2544, benchmarks: never routed
 	netip.MustParseAddr("fd67:6f73:7274::1"), // RFC 4193, "gosrt" in ASCII
@@ -51,8 +51,8 @@ const redirectTable = "gosrt"
 // linux/netfilter_ipv4.h).
 const redirectPriority = -100
 
-// redirect sends each TCP connection that is not to loopback to the captured
-// listener of its family. The listener learns where it was going with
+// redirect sends each TCP connection that is not to loopback or to sources to
+// the captured listener of its family. The listener learns where it was going with
 // SO_ORIGINAL_DST. A port of 0 leaves a family out.
 func redirect(port4, port6 uint16) []netlinkMessage {
 	messages := []netlinkMessage{
@@ -67,27 +67,28 @@ func redirect(port4, port6 uint16) []netlinkMessage {
 			attr(unix.NFTA_CHAIN_TYPE, text("nat"))),
 	}
 	if port4 != 0 {
-		// 127.0.0.0/8: the first byte of the destination, at 16 (RFC 791).
-		messages = append(messages, redirectRule(unix.NFPROTO_IPV4, 16, []byte{127}, port4))
+		// The destination is at 16 (RFC 791); 127.0.0.0/8 is its first byte.
+		messages = append(messages, redirectRule(unix.NFPROTO_IPV4, 16, []byte{127}, sources[0].AsSlice(), port4))
 	}
 	if port6 != 0 {
-		// ::1: the whole destination, at 24 (RFC 8200).
-		messages = append(messages, redirectRule(unix.NFPROTO_IPV6, 24, netip.IPv6Loopback().AsSlice(), port6))
+		// The destination is at 24 (RFC 8200).
+		messages = append(messages, redirectRule(unix.NFPROTO_IPV6, 24, netip.IPv6Loopback().AsSlice(), sources[1].AsSlice(), port6))
 	}
 	return append(messages, batch(unix.NFNL_MSG_BATCH_END))
 }
 
 // redirectRule is, in nft's words:
 //
-//	meta nfproto FAMILY meta l4proto tcp DESTINATION != loopback tcp dport != 53 redirect to :PORT
-func redirectRule(family byte, destination uint32, own []byte, port uint16) netlinkMessage {
+//	meta nfproto FAMILY meta l4proto tcp DESTINATION != LOOPBACK DESTINATION != SOURCE tcp dport != 53 redirect to :PORT
+func redirectRule(family byte, destination uint32, loopback, source []byte, port uint16) netlinkMessage {
 	return nft(unix.NFT_MSG_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_APPEND,
 		attr(unix.NFTA_RULE_TABLE, text(redirectTable)),
 		attr(unix.NFTA_RULE_CHAIN, text("output")),
 		nest(unix.NFTA_RULE_EXPRESSIONS,
 			loadMeta(unix.NFT_META_NFPROTO), compare(unix.NFT_CMP_EQ, []byte{family}),
 			loadMeta(unix.NFT_META_L4PROTO), compare(unix.NFT_CMP_EQ, []byte{unix.IPPROTO_TCP}),
-			loadPayload(unix.NFT_PAYLOAD_NETWORK_HEADER, destination, uint32(len(own))), compare(unix.NFT_CMP_NEQ, own),
+			loadPayload(unix.NFT_PAYLOAD_NETWORK_HEADER, destination, uint32(len(loopback))), compare(unix.NFT_CMP_NEQ, loopback),
+			loadPayload(unix.NFT_PAYLOAD_NETWORK_HEADER, destination, uint32(len(source))), compare(unix.NFT_CMP_NEQ, source),
 			loadPayload(unix.NFT_PAYLOAD_TRANSPORT_HEADER, 2, 2), compare(unix.NFT_CMP_NEQ, be16(dnsPort)),
 			expression("immediate",
 				attr(unix.NFTA_IMMEDIATE_DREG, be32(unix.NFT_REG_1)),
