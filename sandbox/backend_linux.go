@@ -7,9 +7,8 @@ import (
 
 	"github.com/gosrt/gosrt/policy"
 	"github.com/gosrt/gosrt/sandbox/linux"
+	"github.com/gosrt/gosrt/sandbox/linux/stage"
 )
-
-func initBackend() { linux.Init() }
 
 func startBackend(bwrap string, b backendConfig) (running, error) {
 	// The directory counts, not the file: what the policy names is protected
@@ -48,7 +47,7 @@ func startBackend(bwrap string, b backendConfig) (running, error) {
 	}, nil
 }
 
-func resultOf(s linux.Status) Result {
+func resultOf(s stage.Status) Result {
 	switch {
 	case s.Missing:
 		return Result{Outcome: NotFound, Status: StatusNotFound, Detail: s.Detail}

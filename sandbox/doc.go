@@ -1,12 +1,11 @@
 // Package sandbox runs a command inside limits held by the operating system. It
 // is the library's front door, shaped like os/exec:
 //
-//	func main() {
-//		sandbox.Init() // first: the same binary is pid 1 inside the sandbox
-//		cmd := sandbox.Command(ctx, pol, "npm", "test")
-//		cmd.Stdout = os.Stdout
-//		err := cmd.Run()
-//	}
+//	cmd := sandbox.Command(ctx, pol, "npm", "test")
+//	cmd.Stdout = os.Stdout
+//	err := cmd.Run()
+//
+// The same binary is pid 1 inside the sandbox: see sandbox/linux/stage.
 //
 // A Cmd wires three parts that do not know each other: package policy says what
 // is allowed, package proxy carries the traffic that is, and sandbox/linux or

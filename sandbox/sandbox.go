@@ -101,17 +101,6 @@ func Command(ctx context.Context, pol policy.Policy, name string, args ...string
 	return &Cmd{Policy: pol, Args: append([]string{name}, args...), ctx: ctx}
 }
 
-// initialized is a fact of the process: Init was reached, so this binary can be
-// its own stage.
-var initialized bool
-
-// Init makes this process the sandbox's inner stage when it was started as
-// one, and then never returns. Call it first in main and in TestMain.
-func Init() {
-	initialized = true
-	initBackend()
-}
-
 // Plan compiles the policy for this host and command. It starts nothing and
 // changes nothing.
 func (c *Cmd) Plan() (*policy.Plan, error) {
@@ -135,9 +124,6 @@ func (c *Cmd) Plan() (*policy.Plan, error) {
 // Start puts up the limits and starts the command. A *RefusedError says that
 // the command did not and will not run.
 func (c *Cmd) Start() error {
-	if !initialized {
-		return errors.New("sandbox.Init was not called at the start of main")
-	}
 	if c.run.wait != nil {
 		return errors.New("already started")
 	}

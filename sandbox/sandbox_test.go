@@ -16,11 +16,6 @@ import (
 	"github.com/gosrt/gosrt/policy"
 )
 
-func TestMain(m *testing.M) {
-	Init()
-	os.Exit(m.Run())
-}
-
 // need skips where this host cannot run the sandbox, and fails there when
 // GOSRT_TEST_NEED=all says that it must.
 func need(t *testing.T) {

@@ -6,12 +6,9 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-
-	"github.com/gosrt/gosrt/sandbox"
 )
 
 func main() {
-	sandbox.Init()
 	std := stdio{os.Stdin, os.Stdout, os.Stderr}
 	os.Exit(run(os.Args[1:], std))
 }

@@ -5,14 +5,11 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/gosrt/gosrt/sandbox"
 )
 
-// TestMain makes the test binary be gosrt itself: the scripts' command, and
-// through sandbox.Init its stage inside.
+// TestMain makes the test binary be gosrt itself: the scripts' command. Its stage
+// inside it is already, by importing sandbox/linux/stage.
 func TestMain(m *testing.M) {
-	sandbox.Init()
 	testscript.Main(m, map[string]func(){"gosrt": main})
 }
 

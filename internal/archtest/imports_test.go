@@ -42,10 +42,16 @@ var rooms = map[string]room{
 		ours:   []string{"policy"},
 		others: []string{"github.com/elazarl/goproxy", "github.com/armon/go-socks5", "golang.org/x/net", "golang.org/x/sys"},
 	},
-	"sandbox/linux":  {ours: []string{"policy"}, others: []string{"golang.org/x/net/bpf", "golang.org/x/sys"}},
+	// The stage is a process start of its own, and its init must run before
+	// that of net/http: it may need nothing that is initialized late.
+	"sandbox/linux/stage": {
+		others:    []string{"golang.org/x/sys"},
+		forbidden: []string{"net", "net/http", "os/exec", "log", "log/slog", "crypto/rand", "math/rand"},
+	},
+	"sandbox/linux":  {ours: []string{"policy", "sandbox/linux/stage"}, others: []string{"golang.org/x/net/bpf", "golang.org/x/sys"}},
 	"sandbox/darwin": {ours: []string{"policy"}, others: []string{"golang.org/x/sys", "golang.org/x/text/unicode/norm"}},
 	"sandbox": {
-		ours:   []string{"policy", "proxy", "sandbox/linux", "sandbox/darwin"},
+		ours:   []string{"policy", "proxy", "sandbox/linux", "sandbox/linux/stage", "sandbox/darwin"},
 		others: []string{"golang.org/x/sys"},
 	},
 	"internal/policyfile":   {ours: []string{"policy"}, others: []string{"golang.org/x/sys"}},

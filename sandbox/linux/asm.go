@@ -1,14 +1,13 @@
 package linux
 
-import "slices"
+import (
+	"slices"
 
-// Instruction is one classic BPF instruction, laid out as struct sock_filter of
-// linux/filter.h.
-type Instruction struct {
-	Op     uint16
-	Jt, Jf uint8
-	K      uint32
-}
+	"github.com/gosrt/gosrt/sandbox/linux/stage"
+)
+
+// Instruction is one classic BPF instruction.
+type Instruction = stage.Instruction
 
 // Opcodes of linux/bpf_common.h, those that seccomp accepts and gosrt uses.
 const (

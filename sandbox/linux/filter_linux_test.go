@@ -15,6 +15,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gosrt/gosrt/sandbox/linux/stage"
 )
 
 // The kernel tests run again as an ordinary user: no_new_privs is what lets him
@@ -52,7 +54,7 @@ var attempts = map[string]func() error{
 	"listener": func() error {
 		return call(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, 0)
 	},
-	"further filter":    func() error { return Install([]Instruction{{Op: opReturn, K: retAllow}}) },
+	"further filter":    func() error { return stage.Install([]Instruction{{Op: opReturn, K: retAllow}}) },
 	"executable memory": func() error { return call(unix.SYS_PERSONALITY, 0x400000) },
 	"no randomization":  func() error { return call(unix.SYS_PERSONALITY, 0x40000) },
 	"TIOCSTI":           func() error { return onTerminal(unix.TIOCSTI) },
@@ -119,7 +121,7 @@ func TestChild(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Install(staticFilter(t, FilterConfig{}, arch)); err != nil {
+		if err := stage.Install(staticFilter(t, FilterConfig{}, arch)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -258,7 +260,7 @@ func BenchmarkPlainCall(b *testing.B) {
 						b.Error(err)
 					}
 					for _, f := range [][]Instruction{static, names} {
-						if _, err := install(f, 0); err != nil {
+						if err := filterThread(f); err != nil {
 							b.Error(err)
 						}
 					}
@@ -273,6 +275,15 @@ func BenchmarkPlainCall(b *testing.B) {
 			<-ended
 		})
 	}
+}
+
+// filterThread puts a filter on this thread alone (prctl(2)).
+func filterThread(f []Instruction) error {
+	prog := unix.SockFprog{Len: uint16(len(f)), Filter: (*unix.SockFilter)(unsafe.Pointer(&f[0]))}
+	return errors.Join(
+		unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+		unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0, 0),
+	)
 }
 
 // The filter's constants are the kernel's.

@@ -47,9 +47,9 @@ type Guard struct {
 	made, born map[string]bool
 }
 
-// guardWorkers answer side by side. More than one, because a lookup can wait for
+// guardWorkers answer side by side.
 // a slow file system; few, because each call wakes one.
-const guardWorkers = 2
+const guardWorkers = 1
 
 // NewGuard prepares a guard. The clock it reads must be read before the command
 // starts: what is older existed before the run.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gosrt/gosrt/policy"
+	"github.com/gosrt/gosrt/sandbox/linux/stage"
 )
 
 // Network is the command's network as the supervisor holds it: sockets that
@@ -23,7 +24,7 @@ type Network struct {
 	// Captured accept connections to other addresses; OriginalDst tells to which.
 	Captured []net.Listener
 	// DNS and Datagrams receive what is sent to any resolver, by TCP and UDP.
-	// A datagram's control message says which address it was sent to; sent
+	// A datagram's control stage.Message says which address it was sent to; sent
 	// back with the answer, it makes the answer come from there.
 	DNS       []net.Listener
 	Datagrams []*net.UDPConn
@@ -112,9 +113,9 @@ func (n *Network) listeners() []net.Listener {
 }
 
 // socketsFor lists what setUpNetwork takes where nothing is missing.
-func socketsFor(plan *policy.Plan) []socketSpec {
+func socketsFor(plan *policy.Plan) []stage.SocketSpec {
 	tcp4, tcp6 := families[0].stream(), families[1].stream()
-	want := []socketSpec{tcp4, tcp4} // the proxies
+	want := []stage.SocketSpec{tcp4, tcp4} // the proxies
 	for range plan.Network.HostPorts {
 		want = append(want, tcp4, tcp6)
 	}
@@ -153,13 +154,17 @@ var families = []ipFamily{
 	{unix.AF_INET6, netip.IPv6Loopback(), netip.IPv6Unspecified()},
 }
 
-func (f ipFamily) stream() socketSpec   { return socketSpec{f.domain, unix.SOCK_STREAM, 0} }
-func (f ipFamily) datagram() socketSpec { return socketSpec{f.domain, unix.SOCK_DGRAM, 0} }
+func (f ipFamily) stream() stage.SocketSpec {
+	return stage.SocketSpec{Domain: f.domain, Type: unix.SOCK_STREAM, Protocol: 0}
+}
+func (f ipFamily) datagram() stage.SocketSpec {
+	return stage.SocketSpec{Domain: f.domain, Type: unix.SOCK_DGRAM, Protocol: 0}
+}
 
 var (
-	routeSocket  = socketSpec{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE}
-	filterSocket = socketSpec{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER}
-	diagSocket   = socketSpec{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_SOCK_DIAG}
+	routeSocket  = stage.SocketSpec{Domain: unix.AF_NETLINK, Type: unix.SOCK_RAW, Protocol: unix.NETLINK_ROUTE}
+	filterSocket = stage.SocketSpec{Domain: unix.AF_NETLINK, Type: unix.SOCK_RAW, Protocol: unix.NETLINK_NETFILTER}
+	diagSocket   = stage.SocketSpec{Domain: unix.AF_NETLINK, Type: unix.SOCK_RAW, Protocol: unix.NETLINK_SOCK_DIAG}
 )
 
 // listen opens the proxies' ports and the host's. A host port on ::1 may fail,

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gosrt/gosrt/policy"
+	"github.com/gosrt/gosrt/sandbox/linux/stage"
 )
 
 // insideEnv holds what TestInside tries in a namespace of its own, one word for each
@@ -31,18 +32,18 @@ func TestInside(t *testing.T) {
 	if !ok {
 		return // run by hand: there is no supervisor
 	}
-	early, err := serveSockets()
+	early, err := stage.ServeSockets()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range early {
-		fmt.Printf("early=%c\n", m.kind)
+		fmt.Printf("early=%c\n", m.Kind)
 	}
 	for _, a := range strings.Fields(attempts) {
 		kind, at, _ := strings.Cut(a, ":")
 		fmt.Printf("%s=%s\n", a, tryOnce(kind, at))
 	}
-	receive(fdControl) // until the supervisor has seen what it wants
+	stage.Receive(stage.FDControl) // until the supervisor has seen what it wants
 	os.Exit(0)
 }
 
@@ -110,7 +111,7 @@ func (o *output) String() string {
 
 func newInside(t *testing.T, attempts ...string) *insideNet {
 	t.Helper()
-	ours, theirs, err := socketPair()
+	ours, theirs, err := stage.SocketPair()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func newInside(t *testing.T, attempts ...string) *insideNet {
 	n.cmd = exec.Command("/proc/self/exe", "-test.run=^TestInside$")
 	n.cmd.Env = append(os.Environ(), insideEnv+"="+strings.Join(attempts, " "))
 	n.cmd.Stdout, n.cmd.Stderr = &n.out, &n.out
-	n.cmd.ExtraFiles = []*os.File{null, theirs} // from 3 up, so theirs is fdControl
+	n.cmd.ExtraFiles = []*os.File{null, theirs} // from 3 up, so theirs is stage.FDControl
 	n.cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
@@ -153,7 +154,7 @@ func (n *insideNet) read() {
 	defer close(n.heard)
 	defer close(n.sockets.answers)
 	for {
-		m, err := receive(int(n.control.Fd()))
+		m, err := stage.Receive(int(n.control.Fd()))
 		if err != nil {
 			return
 		}
@@ -182,7 +183,7 @@ func (n *insideNet) raiseLoopback() {
 // ready lets the inside try the network.
 func (n *insideNet) ready() {
 	n.t.Helper()
-	if err := send(int(n.control.Fd()), message{kind: msgReady}); err != nil {
+	if err := stage.Send(int(n.control.Fd()), stage.Message{Kind: stage.MsgReady}); err != nil {
 		n.t.Fatal(err)
 	}
 }
@@ -247,8 +248,8 @@ func serveAll(n *Network) {
 	}
 }
 
-func refusing(open opener, refused socketSpec) opener {
-	return func(specs ...socketSpec) ([]inside, error) {
+func refusing(open opener, refused stage.SocketSpec) opener {
+	return func(specs ...stage.SocketSpec) ([]inside, error) {
 		got, err := open(specs...)
 		for i := range got {
 			if specs[i] == refused {
@@ -278,35 +279,37 @@ func TestKernelCapture(t *testing.T) {
 	const refused, unreachable = "ECONNREFUSED", "ENETUNREACH"
 	for _, tt := range []struct {
 		name    string
-		without socketSpec
+		without stage.SocketSpec
 		capture Capture
 		why     string
 		want    map[string]string
 	}{
-		{"all", socketSpec{}, CaptureAll, "", map[string]string{
-			"tcp:192.0.2.1:443":        "to 192.0.2.1:443",
-			"tcp:192.0.2.1:8443":       "to 192.0.2.1:8443",
-			"tcp:[2001:db8::7]:22":     "to [2001:db8::7]:22",
-			"tcp:198.18.0.1:80":        "to 198.18.0.1:80",
-			"tcp:[ff02::1]:80":         unreachable,
-			"tcp:127.0.0.1:443":        refused,
-			"tcp:127.9.9.9:443":        refused,
-			"tcp:[::1]:443":            refused,
-			"tcp:127.0.0.1:3128":       "proxy",
-			"tcp:127.0.0.1:1080":       "proxy",
-			"tcp:192.0.2.1:3128":       "to 192.0.2.1:3128",
-			"tcp:8.8.8.8:53":           "dns",
-			"tcp:127.0.0.53:53":        "dns",
-			"udp:8.8.8.8:53":           "dns",
-			"udp:127.0.0.53:53":        "dns",
-			"udp:[2001:db8::53]:53":    "dns",
-			"udp:[::1]:53":             "dns",
-			"udp:192.0.2.1:443":        refused,
-			"udp:[2001:db8::7]:443":    refused,
-			"listen:127.0.0.1:8080":    "ok",
-			"listen:[::1]:8080":        "ok",
-			"listen:192.0.2.1:443":     "ok", // and yet connections to it are captured
-			"tcp:[::ffff:192.0.2.1]:9": "to 192.0.2.1:9",
+		{"all", stage.SocketSpec{}, CaptureAll, "", map[string]string{
+			"tcp:192.0.2.1:443":          "to 192.0.2.1:443",
+			"tcp:192.0.2.1:8443":         "to 192.0.2.1:8443",
+			"tcp:[2001:db8::7]:22":       "to [2001:db8::7]:22",
+			"tcp:198.18.0.1:80":          refused, // its own
+			"tcp:[fd67:6f73:7274::1]:80": refused,
+			"tcp:198.18.0.2:80":          "to 198.18.0.2:80",
+			"tcp:[ff02::1]:80":           unreachable,
+			"tcp:127.0.0.1:443":          refused,
+			"tcp:127.9.9.9:443":          refused,
+			"tcp:[::1]:443":              refused,
+			"tcp:127.0.0.1:3128":         "proxy",
+			"tcp:127.0.0.1:1080":         "proxy",
+			"tcp:192.0.2.1:3128":         "to 192.0.2.1:3128",
+			"tcp:8.8.8.8:53":             "dns",
+			"tcp:127.0.0.53:53":          "dns",
+			"udp:8.8.8.8:53":             "dns",
+			"udp:127.0.0.53:53":          "dns",
+			"udp:[2001:db8::53]:53":      "dns",
+			"udp:[::1]:53":               "dns",
+			"udp:192.0.2.1:443":          refused,
+			"udp:[2001:db8::7]:443":      refused,
+			"listen:127.0.0.1:8080":      "ok",
+			"listen:[::1]:8080":          "ok",
+			"listen:192.0.2.1:443":       "ok", // and yet connections to it are captured
+			"tcp:[::ffff:192.0.2.1]:9":   "to 192.0.2.1:9",
 		}},
 		{"ports", filterSocket, CapturePorts, "nf_tables: make a socket inside: protocol not supported", map[string]string{
 			"tcp:192.0.2.1:443":     "to 192.0.2.1:443",
@@ -331,7 +334,7 @@ func TestKernelCapture(t *testing.T) {
 			attempts := slices.Sorted(keys(tt.want))
 			inside := newInside(t, attempts...)
 			open := opener(inside.sockets.open)
-			if tt.without != (socketSpec{}) {
+			if tt.without != (stage.SocketSpec{}) {
 				open = refusing(open, tt.without)
 			}
 			n, err := setUpNetwork(open, networkPlan(t, "site.test", "other.test:8443"))
@@ -441,7 +444,7 @@ func TestKernelDial(t *testing.T) {
 // What the supervisor sends before there is a command is kept for it.
 func TestKernelEarlySignals(t *testing.T) {
 	inside := newInside(t)
-	if err := send(int(inside.control.Fd()), message{kind: msgSignal, data: number(15)}); err != nil {
+	if err := stage.Send(int(inside.control.Fd()), stage.Message{Kind: stage.MsgSignal, Data: stage.Number(15)}); err != nil {
 		t.Fatal(err)
 	}
 	inside.ready()
@@ -450,7 +453,7 @@ func TestKernelEarlySignals(t *testing.T) {
 
 func TestKernelManySockets(t *testing.T) {
 	inside := newInside(t)
-	want := slices.Repeat([]socketSpec{families[0].stream(), {unix.AF_INET, 99, 0}}, 3*maxSockets)
+	want := slices.Repeat([]stage.SocketSpec{families[0].stream(), {unix.AF_INET, 99, 0}}, 3*stage.MaxSockets)
 	got, err := inside.sockets.open(want...)
 	if err != nil || len(got) != len(want) {
 		t.Fatalf("%d of %d sockets: %v", len(got), len(want), err)
@@ -471,18 +474,18 @@ func TestKernelManySockets(t *testing.T) {
 }
 
 func TestSocketsOf(t *testing.T) {
-	for name, m := range map[string]message{
-		"too few":            {data: []byte(`[0]`), fds: []int{-5}},
-		"too many":           {data: []byte(`[0,0,0]`), fds: []int{-5, -5, -5}},
-		"descriptor missing": {data: []byte(`[0,0]`), fds: []int{-5}},
-		"descriptor spare":   {data: []byte(`[0,1]`), fds: []int{-5, -5}},
-		"not JSON":           {data: []byte(`[0,`)},
+	for name, m := range map[string]stage.Message{
+		"too few":            {Data: []byte(`[0]`), FDs: []int{-5}},
+		"too many":           {Data: []byte(`[0,0,0]`), FDs: []int{-5, -5, -5}},
+		"descriptor missing": {Data: []byte(`[0,0]`), FDs: []int{-5}},
+		"descriptor spare":   {Data: []byte(`[0,1]`), FDs: []int{-5, -5}},
+		"not JSON":           {Data: []byte(`[0,`)},
 	} {
 		if got, err := socketsOf(m, 2); err == nil {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	got, err := socketsOf(message{data: []byte(`[93,0]`), fds: []int{7}}, 2)
+	got, err := socketsOf(stage.Message{Data: []byte(`[93,0]`), FDs: []int{7}}, 2)
 	if err != nil || !slices.Equal(got, []inside{{-1, 93}, {7, 0}}) {
 		t.Errorf("%+v, %v", got, err)
 	}

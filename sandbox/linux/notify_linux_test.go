@@ -16,6 +16,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gosrt/gosrt/sandbox/linux/stage"
 )
 
 // notified runs each function on a thread of its own under one notification
@@ -45,7 +47,7 @@ func serve(t *testing.T, filter []Instruction, answer func(*Listener, Call), f f
 	go func() {
 		defer close(ended)
 		runtime.LockOSThread() // never unlocked: the filter ends with the thread
-		fd, err := InstallNotify(filter)
+		fd, err := stage.InstallNotify(filter)
 		fds <- fd
 		installed <- err
 		if <-proceed; err == nil {
@@ -232,7 +234,7 @@ func TestSeccompNotifyClosed(t *testing.T) {
 	go func() {
 		defer close(ended)
 		runtime.LockOSThread()
-		fd, err := InstallNotify(filter)
+		fd, err := stage.InstallNotify(filter)
 		if err != nil {
 			t.Error(err)
 		}
@@ -451,7 +453,7 @@ func BenchmarkNotifiedCall(b *testing.B) {
 	go func() {
 		defer close(ended)
 		runtime.LockOSThread()
-		fd, err := InstallNotify(filter)
+		fd, err := stage.InstallNotify(filter)
 		if err != nil {
 			b.Error(err)
 		}

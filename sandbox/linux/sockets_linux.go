@@ -9,66 +9,13 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gosrt/gosrt/sandbox/linux/stage"
 )
-
-// socketSpec is one socket as socket(2) takes it.
-type socketSpec struct{ Domain, Type, Protocol int }
-
-// maxSockets is how many sockets one message asks for; each may be a descriptor
-// of the answer.
-const maxSockets = maxFDs
-
-// openSockets answers one msgOpen, in the stage. A socket belongs to the network
-// namespace it was made in, whoever holds it, so this is all that the supervisor
-// needs of the inside: it shapes and uses the sockets from where it is. What
-// could not be made is an errno at its place.
-func openSockets(m message) error {
-	var specs []socketSpec
-	if err := json.Unmarshal(m.data, &specs); err != nil {
-		return fmt.Errorf("sockets to open: %w", err)
-	}
-	faults := make([]unix.Errno, len(specs))
-	var fds []int
-	defer func() { closeFDs(fds) }()
-	for i, s := range specs {
-		fd, err := unix.Socket(s.Domain, s.Type|unix.SOCK_CLOEXEC, s.Protocol)
-		if err != nil {
-			errors.As(err, &faults[i])
-			continue
-		}
-		fds = append(fds, fd)
-	}
-	data, err := json.Marshal(faults)
-	if err != nil {
-		return err
-	}
-	return send(fdControl, message{kind: msgSockets, data: data, fds: fds})
-}
-
-// serveSockets answers the supervisor until it says that the network is ready.
-// What it sent for the command meanwhile is returned, in order.
-func serveSockets() ([]message, error) {
-	var early []message
-	for {
-		m, err := receive(fdControl)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("wait for the network: %w", err)
-		case m.kind == msgReady:
-			return early, nil
-		case m.kind == msgOpen:
-			if err := openSockets(m); err != nil {
-				return nil, err
-			}
-		default:
-			early = append(early, m)
-		}
-	}
-}
 
 // opener makes sockets in the command's network namespace, in the order of
 // specs. Those that were made are the caller's.
-type opener func(specs ...socketSpec) ([]inside, error)
+type opener func(specs ...stage.SocketSpec) ([]inside, error)
 
 // inside is one socket that was asked for; fault says why there is none.
 type inside struct {
@@ -92,9 +39,9 @@ func closeInside(list []inside) {
 }
 
 // taker is opener for one socket.
-type taker func(socketSpec) (int, error)
+type taker func(stage.SocketSpec) (int, error)
 
-func (open opener) take(spec socketSpec) (int, error) {
+func (open opener) take(spec stage.SocketSpec) (int, error) {
 	got, err := open(spec)
 	if err != nil {
 		return -1, err
@@ -106,15 +53,15 @@ func (open opener) take(spec socketSpec) (int, error) {
 // start a tenth of a millisecond.
 type stock struct {
 	open opener
-	left map[socketSpec][]inside
+	left map[stage.SocketSpec][]inside
 }
 
-func newStock(open opener, specs []socketSpec) (*stock, error) {
+func newStock(open opener, specs []stage.SocketSpec) (*stock, error) {
 	got, err := open(specs...)
 	if err != nil {
 		return nil, err
 	}
-	s := &stock{open: open, left: map[socketSpec][]inside{}}
+	s := &stock{open: open, left: map[stage.SocketSpec][]inside{}}
 	for i, spec := range specs {
 		s.left[spec] = append(s.left[spec], got[i])
 	}
@@ -122,7 +69,7 @@ func newStock(open opener, specs []socketSpec) (*stock, error) {
 }
 
 // take returns a socket of the stock, or a new one where there is none left.
-func (s *stock) take(spec socketSpec) (int, error) {
+func (s *stock) take(spec stage.SocketSpec) (int, error) {
 	left := s.left[spec]
 	if len(left) == 0 {
 		return s.open.take(spec)
@@ -138,25 +85,25 @@ func (s *stock) discard() {
 	}
 }
 
-// stageSockets is the supervisor's end of msgOpen.
+// stageSockets is the supervisor's end of stage.MsgOpen.
 type stageSockets struct {
 	mu      sync.Mutex // one question at a time
 	control *os.File
-	answers chan message // closed when the stage has ended
+	answers chan stage.Message // closed when the stage has ended
 }
 
 func newStageSockets(control *os.File) *stageSockets {
-	return &stageSockets{control: control, answers: make(chan message, 1)}
+	return &stageSockets{control: control, answers: make(chan stage.Message, 1)}
 }
 
 var errStageEnded = errors.New("the stage has ended")
 
 // open is the opener of a running stage.
-func (s *stageSockets) open(specs ...socketSpec) ([]inside, error) {
+func (s *stageSockets) open(specs ...stage.SocketSpec) ([]inside, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []inside
-	for part := range slices.Chunk(specs, maxSockets) {
+	for part := range slices.Chunk(specs, stage.MaxSockets) {
 		got, err := s.ask(part)
 		if err != nil {
 			closeInside(all)
@@ -167,12 +114,12 @@ func (s *stageSockets) open(specs ...socketSpec) ([]inside, error) {
 	return all, nil
 }
 
-func (s *stageSockets) ask(specs []socketSpec) ([]inside, error) {
+func (s *stageSockets) ask(specs []stage.SocketSpec) ([]inside, error) {
 	data, err := json.Marshal(specs)
 	if err != nil {
 		return nil, err
 	}
-	if err := send(int(s.control.Fd()), message{kind: msgOpen, data: data}); err != nil {
+	if err := stage.Send(int(s.control.Fd()), stage.Message{Kind: stage.MsgOpen, Data: data}); err != nil {
 		return nil, fmt.Errorf("%w: %v", errStageEnded, err)
 	}
 	m, ok := <-s.answers
@@ -181,19 +128,19 @@ func (s *stageSockets) ask(specs []socketSpec) ([]inside, error) {
 	}
 	got, err := socketsOf(m, len(specs))
 	if err != nil {
-		closeFDs(m.fds)
+		closeFDs(m.FDs)
 		return nil, fmt.Errorf("answer of the stage: %w", err)
 	}
 	return got, nil
 }
 
 // socketsOf puts the descriptors of an answer at their places.
-func socketsOf(m message, want int) ([]inside, error) {
+func socketsOf(m stage.Message, want int) ([]inside, error) {
 	var faults []unix.Errno
-	if err := json.Unmarshal(m.data, &faults); err != nil {
+	if err := json.Unmarshal(m.Data, &faults); err != nil {
 		return nil, err
 	}
-	rest, got := m.fds, []inside{}
+	rest, got := m.FDs, []inside{}
 	for _, fault := range faults {
 		if fault != 0 {
 			got = append(got, inside{-1, fault})
@@ -202,7 +149,7 @@ func socketsOf(m message, want int) ([]inside, error) {
 		}
 	}
 	if len(faults) != want || len(got) != want || len(rest) != 0 {
-		return nil, fmt.Errorf("%d sockets and %d descriptors, wanted %d", len(faults), len(m.fds), want)
+		return nil, fmt.Errorf("%d sockets and %d descriptors, wanted %d", len(faults), len(m.FDs), want)
 	}
 	return got, nil
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gosrt/gosrt/policy"
+	"github.com/gosrt/gosrt/sandbox/linux/stage"
 )
 
 // Config is one run.
@@ -46,7 +47,7 @@ type Process struct {
 	heard   chan struct{} // closed when every message of the stage is read
 
 	mu     sync.Mutex
-	status Status
+	status stage.Status
 	seen   bool // status came from the stage
 	kill   func()
 }
@@ -63,7 +64,7 @@ func (e *SetupError) Error() string { return e.Stage + ": " + e.Text }
 // runs, or with a *SetupError when it did not and will not. A command that is
 // missing or not executable is no error here: Wait reports it.
 func Start(c Config) (*Process, error) {
-	ours, theirs, err := socketPair()
+	ours, theirs, err := stage.SocketPair()
 	if err != nil {
 		return nil, &SetupError{"supervisor", err.Error()}
 	}
@@ -114,7 +115,7 @@ func (p *Process) prepareNetwork(c Config) error {
 		n.Close()
 		return &SetupError{"supervisor", err.Error()}
 	}
-	return send(int(p.control.Fd()), message{kind: msgReady})
+	return stage.Send(int(p.control.Fd()), stage.Message{Kind: stage.MsgReady})
 }
 
 // explain prefers what the inner part said over the bare end of its socket.
@@ -153,22 +154,16 @@ func (p *Process) supervise(cmd *exec.Cmd, spawned chan<- error) {
 	close(p.done)
 }
 
-// forwardable are the signals that a caller may send to the supervisor for the
-// command; bwrap must survive all of them.
-var forwardable = []syscall.Signal{
-	unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2,
-}
-
 func blockSignals() (restore func()) {
 	var set, old unix.Sigset_t
-	for _, s := range forwardable {
+	for _, s := range stage.Forwardable {
 		set.Val[0] |= 1 << (uint(s) - 1)
 	}
 	unix.PthreadSigmask(unix.SIG_BLOCK, &set, &old)
 	return func() { unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil) }
 }
 
-// bwrapCommand prepares bwrap with the descriptors fdArgs and up. The returned
+// bwrapCommand prepares bwrap with the descriptors stage.FDArgs and up. The returned
 // files are the caller's to close once bwrap is started.
 func bwrapCommand(c Config, control *os.File) (*exec.Cmd, []*os.File, error) {
 	data, err := stageValue(c)
@@ -194,7 +189,7 @@ func bwrapCommand(c Config, control *os.File) (*exec.Cmd, []*os.File, error) {
 	}
 	cmd := &exec.Cmd{
 		Path:        c.Bwrap,
-		Args:        []string{"bwrap", "--args", fmt.Sprint(fdArgs), "--", fmt.Sprintf("/proc/self/fd/%d", fdSelf), stageWord},
+		Args:        []string{"bwrap", "--args", fmt.Sprint(stage.FDArgs), "--", fmt.Sprintf("/proc/self/fd/%d", stage.FDSelf), stage.Word},
 		Env:         []string{}, // the loader that starts bwrap must see nothing of the caller's
 		Dir:         "/",
 		Stdin:       c.Stdin,
@@ -212,10 +207,15 @@ func stageValue(c Config) ([]byte, error) {
 	}
 	s := NewStage(c.Plan)
 	s.Grace = c.Grace
-	if s.Filter, err = Filter(FilterConfig{}, arch); err != nil {
+	if s.Filter, err = Filter(FilterConfig{Listener: c.OnNotify != nil}, arch); err != nil {
 		return nil, err
 	}
-	return s.encode()
+	if c.OnNotify != nil {
+		if s.Notify, err = NotifyFilter(guardNotify, arch); err != nil {
+			return nil, err
+		}
+	}
+	return s.Encode()
 }
 
 // memfd returns an anonymous file holding data, read from its start.
@@ -255,7 +255,7 @@ func (p *Process) read(c Config) {
 	defer close(p.sockets.answers)
 	fd := int(p.control.Fd())
 	for {
-		m, err := receive(fd)
+		m, err := stage.Receive(fd)
 		if err != nil {
 			p.settle(errors.New("ended before the command was started"))
 			return
@@ -268,25 +268,25 @@ func (p *Process) read(c Config) {
 	}
 }
 
-func (p *Process) handle(c Config, m message) error {
-	switch m.kind {
-	case msgSockets:
+func (p *Process) handle(c Config, m stage.Message) error {
+	switch m.Kind {
+	case stage.MsgSockets:
 		p.sockets.answers <- m
-	case msgNotify:
-		if len(m.fds) != 1 || c.OnNotify == nil {
+	case stage.MsgNotify:
+		if len(m.FDs) != 1 || c.OnNotify == nil {
 			return &SetupError{"stage", "sent no notification listener"}
 		}
-		return c.OnNotify(m.fds[0])
-	case msgStarted:
+		return c.OnNotify(m.FDs[0])
+	case stage.MsgStarted:
 		p.settle(nil)
-	case msgStopped, msgContinued:
+	case stage.MsgStopped, stage.MsgContinued:
 		if c.OnStop != nil {
-			c.OnStop(m.kind == msgStopped)
+			c.OnStop(m.Kind == stage.MsgStopped)
 		}
-	case msgFailed:
-		return &SetupError{"stage", string(m.data)}
-	case msgExit:
-		s, err := decodeStatus(m.data)
+	case stage.MsgFailed:
+		return &SetupError{"stage", string(m.Data)}
+	case stage.MsgExit:
+		s, err := stage.DecodeStatus(m.Data)
 		p.mu.Lock()
 		p.status, p.seen = s, err == nil
 		p.mu.Unlock()
@@ -306,12 +306,12 @@ func (p *Process) settle(err error) {
 // Signal sends sig to the command. A signal that the terminal has already sent
 // to the whole process group is not sent twice.
 func (p *Process) Signal(sig syscall.Signal) error {
-	return send(int(p.control.Fd()), message{kind: msgSignal, data: number(int(sig))})
+	return stage.Send(int(p.control.Fd()), stage.Message{Kind: stage.MsgSignal, Data: stage.Number(int(sig))})
 }
 
 // Foreground gives the command the terminal again and continues it.
 func (p *Process) Foreground() error {
-	return send(int(p.control.Fd()), message{kind: msgForeground})
+	return stage.Send(int(p.control.Fd()), stage.Message{Kind: stage.MsgForeground})
 }
 
 // Kill ends everything inside at once.
@@ -326,13 +326,13 @@ func (p *Process) Kill() {
 
 // Wait returns how the command ended, after every process inside is gone. A run
 // whose stage ended without a word was killed from outside.
-func (p *Process) Wait() Status {
+func (p *Process) Wait() stage.Status {
 	<-p.done
-	<-p.heard // the last message may still be on its way
+	<-p.heard // the last stage.Message may still be on its way
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.seen {
-		return Status{Ran: true, Signal: unix.SIGKILL}
+		return stage.Status{Ran: true, Signal: unix.SIGKILL}
 	}
 	return p.status
 }

@@ -1,9 +1,10 @@
-package linux
+package stage
 
 import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -46,6 +47,27 @@ func KillableWait() bool {
 func NotifySupported() bool {
 	return flagsKnown(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 }
+
+// TryNotify says what keeps a command from being notified on this host; nil when
+// nothing does. It installs a filter that lets everything pass on a thread that
+// then ends: only that shows whether a supervisor outside already listens to
+// this process, as LXC's does, and the kernel takes one listener (EBUSY).
+var TryNotify = sync.OnceValue(func() error {
+	if !NotifySupported() {
+		return errors.New("no seccomp user notification: Linux 5.0 or later, CONFIG_SECCOMP_FILTER")
+	}
+	result := make(chan error)
+	go func() {
+		runtime.LockOSThread()                                  // never unlocked
+		const returnAllow, allow = 0x06, unix.SECCOMP_RET_ALLOW // BPF_RET|BPF_K of linux/bpf_common.h
+		fd, err := InstallNotify([]Instruction{{Op: returnAllow, K: allow}})
+		if err == nil {
+			unix.Close(fd)
+		}
+		result <- err
+	}()
+	return <-result
+})
 
 // flagsKnown offers a filter at address zero: EFAULT says that the flags were
 // accepted, EINVAL that they were not. Nothing is installed either way.

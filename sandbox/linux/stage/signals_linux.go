@@ -1,4 +1,4 @@
-package linux
+package stage
 
 import (
 	"bytes"
@@ -12,6 +12,12 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// Forwardable are the signals that a caller may send to the supervisor for the
+// command; bwrap must survive all of them.
+var Forwardable = []syscall.Signal{
+	unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2,
+}
 
 // signalRelay passes the supervisor's signals to the command.
 //
@@ -33,7 +39,7 @@ const groupDelay = 20 * time.Millisecond
 // sends to its group. Signals that the caller ignored (nohup) stay ignored.
 func newSignalRelay(grace time.Duration) *signalRelay {
 	r := &signalRelay{own: make(chan os.Signal, 64), grace: grace}
-	for _, s := range forwardable {
+	for _, s := range Forwardable {
 		if !signal.Ignored(s) {
 			signal.Notify(r.own, s)
 		}
@@ -43,12 +49,12 @@ func newSignalRelay(grace time.Duration) *signalRelay {
 
 // run serves the supervisor's messages, those that came early first, until its
 // end closes.
-func (r *signalRelay) run(command int, early []message) {
+func (r *signalRelay) run(command int, early []Message) {
 	for _, m := range early {
 		r.serve(command, m)
 	}
 	for {
-		m, err := receive(fdControl)
+		m, err := Receive(FDControl)
 		if err != nil {
 			return
 		}
@@ -56,14 +62,14 @@ func (r *signalRelay) run(command int, early []message) {
 	}
 }
 
-func (r *signalRelay) serve(command int, m message) {
-	switch m.kind {
-	case msgSignal:
-		r.forward(command, syscall.Signal(numberOf(m.data)))
-	case msgForeground:
+func (r *signalRelay) serve(command int, m Message) {
+	switch m.Kind {
+	case MsgSignal:
+		r.forward(command, syscall.Signal(NumberOf(m.Data)))
+	case MsgForeground:
 		foreground(command)
-	case msgOpen:
-		openSockets(m) // the supervisor waits no longer once its end is closed
+	case MsgOpen:
+		OpenSockets(m) // the supervisor waits no longer once its end is closed
 	}
 }
 

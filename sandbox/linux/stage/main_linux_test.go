@@ -1,4 +1,4 @@
-package linux
+package stage
 
 import (
 	"os"
@@ -48,7 +48,7 @@ func TestLookUp(t *testing.T) {
 }
 
 func TestControlCarriesDescriptors(t *testing.T) {
-	ours, theirs, err := socketPair()
+	ours, theirs, err := SocketPair()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,21 +58,21 @@ func TestControlCarriesDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if err := send(int(theirs.Fd()), message{kind: msgNotify, data: []byte("x"), fds: []int{int(w.Fd())}}); err != nil {
+	if err := Send(int(theirs.Fd()), Message{Kind: MsgNotify, Data: []byte("x"), FDs: []int{int(w.Fd())}}); err != nil {
 		t.Fatal(err)
 	}
 	w.Close()
 	theirs.Close()
-	m, err := receive(int(ours.Fd()))
-	if err != nil || m.kind != msgNotify || string(m.data) != "x" || len(m.fds) != 1 {
+	m, err := Receive(int(ours.Fd()))
+	if err != nil || m.Kind != MsgNotify || string(m.Data) != "x" || len(m.FDs) != 1 {
 		t.Fatalf("got %+v, %v", m, err)
 	}
-	flags, err := unix.FcntlInt(uintptr(m.fds[0]), unix.F_GETFD, 0)
+	flags, err := unix.FcntlInt(uintptr(m.FDs[0]), unix.F_GETFD, 0)
 	if err != nil || flags&unix.FD_CLOEXEC == 0 {
 		t.Errorf("the received descriptor would leak into a child: flags %d, %v", flags, err)
 	}
-	unix.Close(m.fds[0])
-	if _, err := receive(int(ours.Fd())); err == nil {
+	unix.Close(m.FDs[0])
+	if _, err := Receive(int(ours.Fd())); err == nil {
 		t.Error("no end of messages although the other side is closed")
 	}
 }

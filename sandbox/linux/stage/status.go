@@ -1,4 +1,4 @@
-package linux
+package stage
 
 import (
 	"encoding/json"
@@ -26,7 +26,8 @@ func (s Status) encode() []byte {
 	return data
 }
 
-func decodeStatus(data []byte) (s Status, err error) {
+// DecodeStatus reads the payload of MsgExit.
+func DecodeStatus(data []byte) (s Status, err error) {
 	err = json.Unmarshal(data, &s)
 	return s, err
 }

@@ -1,4 +1,4 @@
-package linux
+package stage
 
 import (
 	"errors"
@@ -15,15 +15,9 @@ import (
 // counts goes through the control socket.
 const exitStage = 125
 
-// Init runs the stage when this process was started as one, and
-// then never returns. In any other process it does nothing. It must be the
-// first thing main does, before flags are parsed or goroutines started.
-func Init() {
-	if len(os.Args) != 2 {
-		return
-	}
-	switch os.Args[1] {
-	case stageWord:
+// init is explained in the package documentation.
+func init() {
+	if len(os.Args) == 2 && os.Args[1] == Word {
 		os.Exit(stageMain())
 	}
 }
@@ -34,14 +28,14 @@ func stageMain() int {
 		return exitStage
 	}
 	if err := runStage(); err != nil {
-		send(fdControl, message{kind: msgFailed, data: []byte(err.Error())})
+		Send(FDControl, Message{Kind: MsgFailed, Data: []byte(err.Error())})
 		return exitStage
 	}
 	return 0
 }
 
 func inheritsControl() error {
-	t, err := unix.GetsockoptInt(fdControl, unix.SOL_SOCKET, unix.SO_TYPE)
+	t, err := unix.GetsockoptInt(FDControl, unix.SOL_SOCKET, unix.SO_TYPE)
 	if err != nil {
 		return err
 	}
@@ -57,31 +51,31 @@ func runStage() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("make the stage undumpable: %w", err)
 	}
-	data, err := readAll(fdStage)
+	data, err := readAll(FDValue)
 	if err != nil {
 		return fmt.Errorf("read the stage value: %w", err)
 	}
 	if err := settleDescriptors(); err != nil {
 		return err
 	}
-	s, err := decodeStage(data)
+	v, err := Decode(data)
 	if err != nil {
 		return err
 	}
-	if err := verifyMounts(s.Expect); err != nil {
+	if err := verifyMounts(v.Expect); err != nil {
 		return err
 	}
-	early, err := serveSockets()
+	early, err := ServeSockets()
 	if err != nil {
 		return err
 	}
-	if err := os.Chdir(string(s.Dir)); err != nil {
+	if err := os.Chdir(string(v.Dir)); err != nil {
 		return fmt.Errorf("enter the working directory: %w", err)
 	}
-	if err := restrict(s); err != nil {
+	if err := restrict(v); err != nil {
 		return err
 	}
-	return runCommand(s, early)
+	return runCommand(v, early)
 }
 
 // readAll uses plain reads: os.File would open the runtime's poller, which
@@ -106,12 +100,12 @@ func readAll(fd int) ([]byte, error) {
 // neither the command nor a process it could look at (CVE-2024-21626 is this
 // fault in another runtime). close_range is of Linux 5.9.
 func settleDescriptors() error {
-	if err := unix.Dup3(fdStderr, 2, 0); err != nil {
+	if err := unix.Dup3(FDStderr, 2, 0); err != nil {
 		return fmt.Errorf("restore standard error: %w", err)
 	}
-	unix.CloseOnExec(fdControl)
-	unix.Close(fdArgs)
-	if err := unix.CloseRange(fdControl+1, ^uint(0), 0); err != nil {
+	unix.CloseOnExec(FDControl)
+	unix.Close(FDArgs)
+	if err := unix.CloseRange(FDControl+1, ^uint(0), 0); err != nil {
 		return fmt.Errorf("close inherited descriptors: %w", err)
 	}
 	return nil
@@ -141,26 +135,61 @@ func verifyMounts(expect []Expect) error {
 
 // restrict puts the filter on every thread of the stage and so on all it
 // starts. From here on the stage itself has no more than the command.
-func restrict(s Stage) error { return Install(s.Filter) }
+func restrict(v Value) error { return Install(v.Filter) }
 
 // runCommand starts the command, waits for it as pid 1 and reports its end.
 // early is what the supervisor sent before there was a command.
-func runCommand(s Stage, early []message) error {
-	path, status := lookUp(stringsOf(s.Env), string(s.Argv[0]))
+func runCommand(v Value, early []Message) error {
+	path, status := lookUp(stringsOf(v.Env), string(v.Argv[0]))
 	if status != nil {
-		return send(fdControl, message{kind: msgExit, data: status.encode()})
+		return Send(FDControl, Message{Kind: MsgExit, Data: status.encode()})
 	}
-	relay := newSignalRelay(s.Grace)
-	pid, err := spawn(path, stringsOf(s.Argv), stringsOf(s.Env))
+	relay := newSignalRelay(v.Grace)
+	pid, err := spawnNotified(v.Notify, path, stringsOf(v.Argv), stringsOf(v.Env))
 	if err != nil {
 		st := Status{NotExecutable: true, Detail: fmt.Sprintf("%q: %v", path, err)}
-		return send(fdControl, message{kind: msgExit, data: st.encode()})
+		return Send(FDControl, Message{Kind: MsgExit, Data: st.encode()})
 	}
-	if err := send(fdControl, message{kind: msgStarted, data: number(pid)}); err != nil {
+	if err := Send(FDControl, Message{Kind: MsgStarted, Data: Number(pid)}); err != nil {
 		return err
 	}
 	go relay.run(pid, early)
-	return send(fdControl, message{kind: msgExit, data: reap(pid).encode()})
+	return Send(FDControl, Message{Kind: MsgExit, Data: reap(pid).encode()})
+}
+
+// errNoListener says that the command was not started because its calls could
+// not be notified.
+var errNoListener = errors.New("notification filter")
+
+// spawnNotified is spawn from a thread that carries the notification filter, so
+// that the command inherits it and the stage's other threads, this one among
+// them, do not wait for the supervisor. The thread ends with its goroutine.
+func spawnNotified(filter []Instruction, path string, argv, env []string) (pid int, err error) {
+	if len(filter) == 0 {
+		return spawn(path, argv, env)
+	}
+	listener, installed := make(chan int), make(chan error)
+	sent, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		fd, fault := InstallNotify(filter)
+		listener <- fd
+		installed <- fault
+		<-sent
+		pid, err = spawn(path, argv, env)
+		close(done)
+	}()
+	fd, fault := <-listener, <-installed
+	if fault == nil {
+		fault = Send(FDControl, Message{Kind: MsgNotify, FDs: []int{fd}})
+		unix.Close(fd)
+	}
+	if fault != nil {
+		return -1, fmt.Errorf("%w: %v", errNoListener, fault)
+	}
+	close(sent)
+	<-done
+	return pid, err
 }
 
 // spawn starts the command with every signal unblocked and at its default. A
@@ -192,9 +221,9 @@ func reap(command int) Status {
 		case pid != command:
 			continue
 		case ws.Stopped():
-			send(fdControl, message{kind: msgStopped})
+			Send(FDControl, Message{Kind: MsgStopped})
 		case ws.Continued():
-			send(fdControl, message{kind: msgContinued})
+			Send(FDControl, Message{Kind: MsgContinued})
 		case ws.Signaled():
 			return Status{Ran: true, Signal: ws.Signal(), Core: ws.CoreDump()}
 		case ws.Exited():
