@@ -453,7 +453,7 @@ func TestKernelEarlySignals(t *testing.T) {
 
 func TestKernelManySockets(t *testing.T) {
 	inside := newInside(t)
-	want := slices.Repeat([]stage.SocketSpec{families[0].stream(), {unix.AF_INET, 99, 0}}, 3*stage.MaxSockets)
+	want := slices.Repeat([]stage.SocketSpec{families[0].stream(), {Domain: unix.AF_INET, Type: 99}}, 3*stage.MaxSockets)
 	got, err := inside.sockets.open(want...)
 	if err != nil || len(got) != len(want) {
 		t.Fatalf("%d of %d sockets: %v", len(got), len(want), err)
