@@ -1,27 +1,20 @@
 package policy
 
 import (
-	_ "embed" // suffixes.txt
 	"strings"
-)
 
-// suffixes is the public suffix list. golang.org/x/net/publicsuffix holds the
-// same list but links net/http, which every start of the stage would pay for; a
-// test keeps the two equal.
-//
-//go:embed suffixes.txt
-var suffixes string
+	"golang.org/x/net/publicsuffix"
+)
 
 // publicSuffix says whether strangers can register names directly below name
 // ("com", "co.uk", "github.io"), so that a wildcard on it opens their hosts too.
+// The name above a wildcard rule of the list ("*.ck") counts as well; a private
+// single label ("corp") does not.
 func publicSuffix(name string) bool {
-	if hasSuffixRule("!" + name) {
-		return false
-	}
-	_, parent, _ := strings.Cut(name, ".")
-	return hasSuffixRule(name) || hasSuffixRule("*."+name) || hasSuffixRule("*."+parent)
+	return listed(name) || listed("x."+name)
 }
 
-func hasSuffixRule(rule string) bool {
-	return strings.Contains(suffixes, "\n"+rule+"\n")
+func listed(name string) bool {
+	suffix, icann := publicsuffix.PublicSuffix(name)
+	return suffix == name && (icann || strings.Contains(suffix, "."))
 }
