@@ -23,7 +23,26 @@ func probeBackend(ctx context.Context) []Check {
 	for _, p := range probes {
 		checks = append(checks, p.run(ctx))
 	}
-	return checks
+	return append(checks, probeCapture(ctx))
+}
+
+// probeCapture says how far connections of programs that ignore the proxy
+// variables are caught here.
+func probeCapture(ctx context.Context) Check {
+	const name = "transparent egress"
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	cmd := Command(ctx, policy.Policy{}, "true")
+	cmd.Dir = "/"
+	if err := cmd.Run(); err != nil {
+		return failed(name, err)
+	}
+	for _, w := range cmd.Result().Plan.Weaknesses {
+		if w.ID == "no-transparent" {
+			return Check{Name: name, Status: CheckWarning, Message: w.Text, Hint: "sudo modprobe -a nf_tables nft_redir nft_chain_nat"}
+		}
+	}
+	return Check{Name: name, Status: CheckOK, Message: "programs that ignore proxy variables are held to the policy too"}
 }
 
 // probe is a shell line that a default run must refuse. Each first shows that
