@@ -23,6 +23,11 @@ func startBackend(bwrap string, b backendConfig) (running, error) {
 	if err != nil {
 		return running{}, err
 	}
+	guard, err := newGuard(b)
+	if err != nil {
+		closePublished(published)
+		return running{}, err
+	}
 	var network *linux.Network
 	p, err := linux.Start(linux.Config{
 		Plan: b.plan, Bwrap: path, Stdin: b.stdin, Stdout: b.stdout, Stderr: b.stderr,
@@ -31,16 +36,21 @@ func startBackend(bwrap string, b backendConfig) (running, error) {
 			serveNetwork(b, n)
 			return nil
 		},
-		OnStop: b.onStop,
-		Grace:  b.grace,
+		OnNotify: guard.Listen(),
+		OnStop:   b.onStop,
+		Grace:    b.grace,
 	})
 	if err != nil {
+		guard.Close()
 		closePublished(published)
 		return running{}, diagnose(err, hostFacts())
 	}
 	publish(b, published, network)
 	return running{
-		wait:       func() Result { return resultOf(p.Wait()) },
+		wait: func() Result {
+			defer guard.Close()
+			return resultOf(p.Wait())
+		},
 		signal:     p.Signal,
 		kill:       p.Kill,
 		foreground: p.Foreground,

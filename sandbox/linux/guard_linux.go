@@ -168,7 +168,7 @@ func (g *Guard) root(c Call) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := &view{root: fd}
+	v := &view{root: fd, dirs: &dirCache{}}
 	if !g.view.CompareAndSwap(nil, v) {
 		unix.Close(fd)
 	}
@@ -227,14 +227,17 @@ func (g *Guard) examine(in inspection) (*finding, error) {
 	case guardMake:
 		return in.make(policy.ActCreate)
 	case guardSymlink:
+		in.view.dirs.flush()
 		return in.make(policy.ActSymlink)
 	case guardLink:
 		return in.link()
 	case guardRename:
+		in.view.dirs.flush()
 		return in.rename()
 	case guardTruncate:
 		return in.open(in.view, unix.O_WRONLY)
 	case guardRemove:
+		in.view.dirs.removed()
 		return in.remove()
 	case guardBind:
 		return in.bind()
@@ -303,12 +306,20 @@ func (in inspection) open(v view, flags uint64) (*finding, error) {
 	}
 	writes := flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_TRUNC != 0
 	switch {
-	case flags&openTmpfile != 0 && s.kind() == unix.S_IFDIR:
+	case flags&openTmpfile != 0:
 		return in.judge(policy.ActWrite, spot{path: s.path + "/#unnamed", readOnly: s.readOnly}), nil
-	case !s.exists() && create:
-		return in.judge(policy.ActCreate, s), nil
-	case s.kind() == unix.S_IFREG && writes && !exclusive:
-		return in.judge(policy.ActWrite, s), nil
+	case exclusive:
+		return in.absent(policy.ActCreate, s), nil
+	}
+	switch v.kind(s) {
+	case 0:
+		if create {
+			return in.judge(policy.ActCreate, s), nil
+		}
+	case unix.S_IFREG:
+		if writes {
+			return in.judge(policy.ActWrite, s), nil
+		}
 	}
 	return nil, nil // reading, or an error that is the kernel's to find
 }
@@ -341,34 +352,46 @@ func (in inspection) openHow() (*finding, error) {
 	return in.open(view{root: root}, flags)
 }
 
+// absent judges the making of a name by a call that fails when it exists. The
+// look whether it does is spared where nothing is denied.
+func (in inspection) absent(act policy.Act, s spot) *finding {
+	f := in.judge(act, s)
+	if f != nil && in.exists(s) {
+		return nil
+	}
+	return f
+}
+
 // make examines a call that makes the name and fails when it exists.
 func (in inspection) make(act policy.Act) (*finding, error) {
 	s, err := in.locate(in.view, in.spec.name, false)
-	if err != nil || s.exists() {
+	if err != nil {
 		return nil, err
 	}
-	return in.judge(act, s), nil
+	return in.absent(act, s), nil
 }
 
 func (in inspection) link() (*finding, error) {
 	to, err := in.locate(in.view, in.spec.to, false)
-	if err != nil || to.exists() {
+	if err != nil {
 		return nil, err
+	}
+	f := in.absent(policy.ActSymlink, to) // the stricter question
+	if f == nil {
+		return nil, nil
 	}
 	// An empty name with AT_EMPTY_PATH is a descriptor, of a file: what it was
 	// opened as does not matter.
 	follow := in.spec.flags >= 0 && in.call.Args[in.spec.flags]&unix.AT_SYMLINK_FOLLOW != 0
-	from, err := in.locate(in.view, in.spec.name, follow)
-	act := policy.ActCreate
-	if err == nil && from.kind() == unix.S_IFLNK {
-		act = policy.ActSymlink
+	if from, err := in.locate(in.view, in.spec.name, follow); err == nil && in.kind(from) == unix.S_IFLNK {
+		return f, nil
 	}
-	return in.judge(act, to), nil
+	return in.absent(policy.ActCreate, to), nil
 }
 
 func (in inspection) rename() (*finding, error) {
 	from, err := in.locate(in.view, in.spec.name, false)
-	if err != nil || !from.exists() {
+	if err != nil {
 		return nil, err
 	}
 	to, err := in.locate(in.view, in.spec.to, false)
@@ -379,35 +402,41 @@ func (in inspection) rename() (*finding, error) {
 	if in.spec.flags >= 0 {
 		flags = in.call.Args[in.spec.flags]
 	}
-	if flags&unix.RENAME_NOREPLACE != 0 && to.exists() || flags&unix.RENAME_EXCHANGE != 0 && !to.exists() {
-		return nil, nil
+	f := in.move(from, to)
+	if f == nil && flags&unix.RENAME_EXCHANGE != 0 {
+		f = in.move(to, from)
 	}
-	if f := in.move(from, to); f != nil {
-		return f, nil
+	switch {
+	case f == nil:
+	case !in.exists(from),
+		flags&unix.RENAME_NOREPLACE != 0 && in.exists(to),
+		flags&unix.RENAME_EXCHANGE != 0 && !in.exists(to):
+		return nil, nil // the kernel fails it
 	}
-	if flags&unix.RENAME_EXCHANGE != 0 {
-		return in.move(to, from), nil
-	}
-	return nil, nil
+	return f, nil
 }
 
-// move examines that what is at from comes to lie at to.
+// move examines that what is at from comes to lie at to. What kind of file that
+// is needs a look only where it matters.
 func (in inspection) move(from, to spot) *finding {
-	act := policy.ActCreate
-	if from.kind() == unix.S_IFLNK {
-		act = policy.ActSymlink
-	}
-	if f := in.judge(act, to); f != nil {
-		return f
-	}
 	if f := in.judge(policy.ActRemove, from); f != nil {
 		return f
 	}
-	if from.kind() == unix.S_IFDIR {
+	f, alike := in.judge(policy.ActSymlink, to), in.index.SameBelow(from.path, to.path)
+	if f == nil && alike {
+		return nil
+	}
+	switch in.kind(from) {
+	case unix.S_IFLNK:
+		return f
+	case unix.S_IFDIR:
+		if f := in.judge(policy.ActCreate, to); f != nil {
+			return f
+		}
 		budget := maxBrought
 		return in.brings(from.path, to.path, &budget)
 	}
-	return nil
+	return in.judge(policy.ActCreate, to)
 }
 
 // maxBrought bounds the look into a directory that is moved to where rules apply.
@@ -459,10 +488,14 @@ func movedBack(p, to, from string) string {
 
 func (in inspection) remove() (*finding, error) {
 	s, err := in.locate(in.view, in.spec.name, false)
-	if err != nil || !s.exists() {
+	if err != nil {
 		return nil, err
 	}
-	return in.judge(policy.ActRemove, s), nil
+	f := in.judge(policy.ActRemove, s)
+	if f != nil && !in.exists(s) {
+		return nil, nil
+	}
+	return f, nil
 }
 
 // bind of a Unix socket makes a name.
@@ -472,8 +505,8 @@ func (in inspection) bind() (*finding, error) {
 		return nil, err
 	}
 	s, err := in.view.locate(caller{in.call.PID}, cwd, addr.Path, false)
-	if err != nil || s.exists() {
+	if err != nil {
 		return nil, err
 	}
-	return in.judge(policy.ActCreate, s), nil
+	return in.absent(policy.ActCreate, s), nil
 }

@@ -21,22 +21,33 @@ const maxLinks = 40 // MAXSYMLINKS of linux/namei.h
 // pipe, a socket, a deleted directory.
 var errNoName = errors.New("it has no name")
 
-// view is the file tree of the command.
-type view struct{ root int } // O_PATH
+// view is the file tree of the command, or of a call that names a root of its own.
+type view struct {
+	root int // O_PATH
+	dirs *dirCache
+}
 
 // spot is where a name is: the canonical path, the name itself not followed
 // unless the call follows it.
 type spot struct {
 	path string
-	mode uint32 // S_IFMT and permission bits of what is there; 0: nothing
 	// readOnly says that the way led through a descriptor of the caller's that is
 	// open for reading only. Its mount may be the host's, which no mount of the
 	// run's restricts.
 	readOnly bool
 }
 
-func (s spot) kind() uint32 { return s.mode & unix.S_IFMT }
-func (s spot) exists() bool { return s.mode != 0 }
+// kind is the type (S_IFMT) of what is at the spot; 0: nothing that can be seen.
+func (v view) kind(s spot) uint32 {
+	var st unix.Stat_t
+	// The path is canonical, so no link leads out of the root.
+	if unix.Fstatat(v.root, "."+s.path, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		return 0
+	}
+	return st.Mode & unix.S_IFMT
+}
+
+func (v view) exists(s spot) bool { return v.kind(s) != 0 }
 
 // caller is one thread inside.
 type caller struct{ tid int }
@@ -89,11 +100,6 @@ func (v view) open(path string, flags uint64) (int, error) {
 	}
 }
 
-// pathOf is the canonical path of an open file in its mount namespace.
-func pathOf(fd int) (string, error) {
-	return named(readLink(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd)))
-}
-
 // locate finds where a name is. The kernel finds the same unless somebody
 // changes the tree or the text meanwhile. An error means that the kernel's own
 // lookup will fail too, or that there is no name to judge.
@@ -123,36 +129,16 @@ func (v view) locate(c caller, dirfd uint64, name string, follow bool) (spot, er
 // go on with when that is a link to be followed.
 func (v view) step(c caller, path string, follow bool, s *spot) (string, error) {
 	dir, name := splitLast(path)
-	if name == "" { // the path leads to a directory as a whole
-		dir = path
-	}
-	fd, err := v.openDir(c, dir, s)
-	if err != nil {
+	at, err := v.canonical(c, dir, s)
+	if err != nil || name == "" { // no name: the path leads to a directory as a whole
+		s.path = at
 		return "", err
-	}
-	defer unix.Close(fd)
-	at, err := pathOf(fd)
-	if err != nil {
-		return "", err
-	}
-	if name == "" {
-		s.path, s.mode = at, unix.S_IFDIR
-		return "", nil
 	}
 	s.path = strings.TrimSuffix(at, "/") + "/" + name
-	var st unix.Stat_t
-	switch err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); {
-	case errors.Is(err, unix.ENOENT):
-		s.mode = 0
-		return "", nil
-	case err != nil:
-		return "", err
-	}
-	s.mode = st.Mode
-	if !follow || s.kind() != unix.S_IFLNK {
+	if !follow || v.kind(*s) != unix.S_IFLNK {
 		return "", nil
 	}
-	target, err := readLink(fd, name)
+	target, err := readLink(v.root, "."+s.path)
 	if err != nil {
 		return "", err
 	}
@@ -167,7 +153,8 @@ func (v view) step(c caller, path string, follow bool, s *spot) (string, error) 
 }
 
 // splitLast cuts a path before its last component. The name is empty when the
-// last component is "." or "..", which name no entry of their own.
+// last component is "." or "..", which name no entry of their own; then the
+// directory is the whole path.
 func splitLast(path string) (dir, name string) {
 	trimmed := strings.TrimRight(path, "/")
 	i := strings.LastIndexByte(trimmed, '/')
@@ -181,22 +168,36 @@ func splitLast(path string) (dir, name string) {
 	return trimmed[:i+1], name
 }
 
-// openDir opens a directory. Where the kernel's lookup under a foreign root does
-// not do what the caller's would (/proc/self is another process, magic links are
-// refused), the path is walked here.
-func (v view) openDir(c caller, path string, s *spot) (int, error) {
-	fd, err := v.open(path, unix.O_DIRECTORY)
-	if err == nil {
-		return fd, nil
+// canonical is the path of a directory with every link followed. Where the
+// kernel's lookup under a foreign root does not do what the caller's would
+// (/proc/self is another process, magic links are refused), the path is walked
+// here.
+func (v view) canonical(c caller, path string, s *spot) (string, error) {
+	if at, ok := v.dirs.get(path); ok {
+		return at, nil
 	}
-	if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.ELOOP) {
-		return -1, err
+	at, err := v.pathOf(path)
+	switch {
+	case err == nil:
+		v.dirs.put(path, at)
+		return at, nil
+	case !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EXDEV) && !errors.Is(err, unix.ELOOP):
+		return "", err
 	}
 	plain, err := v.walk(c, path, s)
 	if err != nil {
-		return -1, err
+		return "", err
 	}
-	return v.open(plain, unix.O_DIRECTORY)
+	return v.pathOf(plain)
+}
+
+func (v view) pathOf(dir string) (string, error) {
+	fd, err := v.open(dir, unix.O_DIRECTORY)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
+	return named(readLink(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd)))
 }
 
 // walk resolves a path component by component, as the caller would.
