@@ -206,7 +206,8 @@ var clientOps = map[string]func(string) (string, error){
 		_, err = c.Read(make([]byte, 10))
 		return "answered", err
 	},
-	"netlink": func(how string) (string, error) { return "changed", dropRoute(how == "sendto") },
+	"netlink":  func(how string) (string, error) { return "changed", dropRoute(how == "sendto") },
+	"connects": func(at string) (string, error) { return timeConnects(at) },
 	"listen": func(ports string) (string, error) {
 		for _, at := range strings.Fields(ports) {
 			l, err := net.Listen("tcp", at)
