@@ -34,6 +34,10 @@ this host cannot hold. Nothing is run, created or changed.`,
 }
 
 func (a *app) plan(cmd *cobra.Command, args []string, opts *runOptions, asJSON bool) error {
+	a.ui.quiet, a.ui.verbose = opts.quiet, opts.verbose
+	if err := opts.check(); err != nil {
+		return err
+	}
 	argv, err := argvOf(cmd, a.raw, args, opts.shellLine)
 	if err != nil {
 		return err

@@ -38,6 +38,9 @@ var rooms = map[string]room{
 		others:    []string{"github.com/BurntSushi/toml", "golang.org/x/net/idna", "golang.org/x/net/publicsuffix"},
 		forbidden: effects,
 	},
+	"policy/policytest": { // a host for tests of other packages
+		ours: []string{"policy"}, others: []string{"github.com/rogpeppe/go-internal/txtar"},
+	},
 	"proxy": {
 		ours:   []string{"policy"},
 		others: []string{"github.com/elazarl/goproxy", "github.com/armon/go-socks5", "golang.org/x/net", "golang.org/x/sys"},

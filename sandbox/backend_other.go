@@ -1,0 +1,37 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/gosrt/gosrt/policy"
+)
+
+// A platform without a backend refuses every run. Policies and plans work there.
+
+func initBackend() {}
+
+func startBackend(string, backendConfig) (running, error) { return running{}, noBackend() }
+
+func noBackend() error {
+	return &RefusedError{
+		Feature: "sandbox on " + runtime.GOOS,
+		Need:    "Linux",
+		Got:     "this version has no backend for " + runtime.GOOS,
+	}
+}
+
+func probeBackend(context.Context) []Check {
+	return []Check{{Name: "backend", Status: CheckError, Message: noBackend().Error()}}
+}
+
+func support() policy.Support { return policy.Support{} }
+
+// RenderArgv is empty: nothing would be run for the plan.
+func RenderArgv(*policy.Plan) []string { return nil }
+
+func ownsTerminal() bool { return false }
+
+func reclaimTerminal() {}
