@@ -207,6 +207,7 @@ var clientOps = map[string]func(string) (string, error){
 		return "answered", err
 	},
 	"netlink":  func(how string) (string, error) { return "changed", dropRoute(how == "sendto") },
+	"take":     func(at string) (string, error) { return "taken", takeOver(at) },
 	"connects": func(at string) (string, error) { return timeConnects(at) },
 	"listen": func(ports string) (string, error) {
 		for _, at := range strings.Fields(ports) {
@@ -259,6 +260,25 @@ func dropRoute(addressed bool) error {
 		return unix.Errno(-code)
 	}
 	return nil
+}
+
+// takeOver listens where somebody may listen already, as insistently as a
+// process without privileges can.
+func takeOver(at string) error {
+	insist := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		var err error
+		control := c.Control(func(fd uintptr) {
+			err = errors.Join(
+				unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1),
+				unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1))
+		})
+		return errors.Join(control, err)
+	}}
+	l, err := insist.Listen(context.Background(), "tcp", at)
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }
 
 // Programs that know nothing of proxies reach what is allowed, by name and over
@@ -346,6 +366,11 @@ func TestNetRefusals(t *testing.T) {
 		{"the host's loopback by another name", "tcp", "localhost:" + port, "connection refused"},
 		{"the host's loopback, mapped", "tcp", "[::ffff:127.0.0.1]:" + port, "connection refused"},
 		{"metadata", "get", "http://169.254.169.254/", "403"},
+		{"another port is free", "take", "127.0.0.1:3129", "taken"}, // the twin of those below
+		{"the proxy's port", "take", "127.0.0.1:3128", "address already in use"},
+		{"the proxy's port on every address", "take", ":3128", "address already in use"},
+		{"the other proxy's port", "take", "0.0.0.0:1080", "address already in use"},
+		{"DNS", "take", "127.0.0.1:53", "permission denied"},
 		{"routes", "netlink", "send", "operation not permitted"},
 		{"routes, addressed", "netlink", "sendto", "operation not permitted"},
 	} {
