@@ -25,12 +25,20 @@ import (
 // attempt: "tcp:HOST:PORT", "udp:HOST:PORT", "listen:HOST:PORT".
 const insideEnv = "GOSRT_TEST_INSIDE"
 
+// withoutIPv6 is an attempt that comes before all others. It takes root.
+const withoutIPv6 = "without:ipv6"
+
 // TestInside is the stage's part of setting up a network, without bwrap: it
 // makes sockets until it is told that the network is ready, then tries it.
 func TestInside(t *testing.T) {
 	attempts, ok := os.LookupEnv(insideEnv)
 	if !ok {
 		return // run by hand: there is no supervisor
+	}
+	if strings.Contains(attempts, withoutIPv6) {
+		if err := os.WriteFile("/proc/sys/net/ipv6/conf/all/disable_ipv6", []byte("1"), 0); err != nil {
+			t.Fatal(err)
+		}
 	}
 	early, err := stage.ServeSockets()
 	if err != nil {
@@ -49,6 +57,9 @@ func TestInside(t *testing.T) {
 
 // tryOnce says what came of it in one word, or what the other side said.
 func tryOnce(kind, at string) string {
+	if kind == "without" {
+		return "done"
+	}
 	if kind == "listen" {
 		if _, err := net.Listen("tcp", at); err != nil {
 			return err.Error()
@@ -66,7 +77,7 @@ func tryOnce(kind, at string) string {
 			return string(b)
 		}
 	}
-	for _, errno := range []syscall.Errno{unix.ECONNREFUSED, unix.ENETUNREACH, unix.ECONNRESET} {
+	for _, errno := range []syscall.Errno{unix.ECONNREFUSED, unix.ENETUNREACH, unix.ECONNRESET, unix.EADDRNOTAVAIL} {
 		if strings.Contains(err.Error(), errno.Error()) {
 			return unix.ErrnoName(errno)
 		}
@@ -329,9 +340,18 @@ func TestKernelCapture(t *testing.T) {
 			"udp:8.8.8.8:53":        unreachable,
 			"udp:127.0.0.53:53":     refused,
 		}},
+		{"no IPv6", stage.SocketSpec{}, CaptureAll, "", map[string]string{
+			withoutIPv6:             "done",
+			"tcp:192.0.2.1:443":     "to 192.0.2.1:443",
+			"tcp:[2001:db8::7]:443": "EADDRNOTAVAIL",
+			"udp:8.8.8.8:53":        "dns",
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			attempts := slices.Sorted(keys(tt.want))
+			if tt.want[withoutIPv6] != "" && os.Getuid() != 0 {
+				return // the run as root covers it
+			}
 			inside := newInside(t, attempts...)
 			open := opener(inside.sockets.open)
 			if tt.without != (stage.SocketSpec{}) {
