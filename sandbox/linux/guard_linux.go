@@ -142,6 +142,8 @@ func (g *Guard) answer(c Call) {
 	}
 	f, err := g.examine(inspection{Guard: g, view: v, call: c, spec: call})
 	switch {
+	case errors.Is(err, errDone):
+		g.listener.Return(c.ID, 0)
 	case errors.Is(err, errFailClosed):
 		g.listener.Fail(c.ID, unix.EACCES)
 	case err != nil || f == nil:
@@ -412,6 +414,8 @@ func (in inspection) rename() (*finding, error) {
 		flags&unix.RENAME_NOREPLACE != 0 && in.exists(to),
 		flags&unix.RENAME_EXCHANGE != 0 && !in.exists(to):
 		return nil, nil // the kernel fails it
+	case f.Refuse && flags == 0 && in.replacesWithSame(from, to):
+		return nil, errDone
 	}
 	return f, nil
 }
