@@ -16,7 +16,6 @@ type vnode struct {
 	children map[string]*vnode // by folded name
 	target   string            // of a SYMLINK
 	data     *string           // of a REGULAR-FILE; hard links share it
-	firm     bool              // a firmlink's far end: the path starts at its place in the root
 }
 
 type fakeMac struct {

@@ -47,6 +47,11 @@ func startMonitor(tag string, report func(denial)) *monitor {
 	return nil
 }
 
+// logPredicate selects this run's denials for log(1). The tag is hexadecimal.
+func logPredicate(tag string) string {
+	return `eventMessage CONTAINS "` + tagPrefix + tag + `-"`
+}
+
 // drain waits for late denials and ends the monitor.
 func (m *monitor) drain() {
 	select {

@@ -33,7 +33,6 @@ type sbplRule struct {
 	match   func(request) bool // nil: unfiltered
 	message string
 	silent  bool
-	text    string
 }
 
 // sandboxProfile is a compiled profile. pessimist adds sbplPessimist to the preamble.

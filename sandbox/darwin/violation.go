@@ -14,11 +14,6 @@ import (
 // writes as the last line of the message.
 const tagPrefix = "gosrt-"
 
-// logPredicate selects this run's denials for log(1). The tag is hexadecimal.
-func logPredicate(tag string) string {
-	return `eventMessage CONTAINS "` + tagPrefix + tag + `-"`
-}
-
 // denial is one line of the kernel's log.
 type denial struct {
 	program string
