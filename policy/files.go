@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -29,8 +30,10 @@ func (p *Plan) DecideWrite(path string) Decision { return p.Files.DecideWrite(pa
 // FileIndex is a Files prepared for many decisions. It may be used by several
 // goroutines at once.
 type FileIndex struct {
-	rules    Files
-	literal  map[string][]int
+	rules Files
+	// literal is the first rule at a path, plus one; next leads on from there.
+	literal  map[string]int
+	next     []int
 	patterns []pattern
 	// holding are directories above a place where writing is denied, and
 	// reopened those above a place that is opened again inside a hidden one.
@@ -50,18 +53,19 @@ type hit struct {
 
 // Index prepares the table for many decisions.
 func (f Files) Index() *FileIndex {
-	x := &FileIndex{rules: f, literal: map[string][]int{}, holding: map[string]int{}, reopened: map[string]int{}}
-	for i, r := range f {
-		if r.Kind == Socket {
-			continue
-		}
-		if r.Pattern {
+	x := &FileIndex{rules: f, literal: make(map[string]int, len(f)), next: make([]int, len(f)), holding: map[string]int{}, reopened: map[string]int{}}
+	for i := len(f) - 1; i >= 0; i-- {
+		switch r := &f[i]; {
+		case r.Kind == Socket:
+		case r.Pattern:
 			x.patterns = append(x.patterns, pattern{i, newGlob(r.Path)})
-			continue
+		default:
+			x.next[i], x.literal[r.Path] = x.literal[r.Path], i+1
 		}
-		x.literal[r.Path] = append(x.literal[r.Path], i)
 	}
-	for i, r := range f {
+	slices.Reverse(x.patterns)
+	for i := range f {
+		r := &f[i]
 		if r.Pattern || r.Path == "/" {
 			continue
 		}
@@ -88,12 +92,23 @@ func (x *FileIndex) above(dirs map[string]int, path string, rule int) {
 	}
 }
 
+// at yields the literal rules of exactly path, in the order of the table.
+func (x *FileIndex) at(path string) iter.Seq[*FileRule] {
+	return func(yield func(*FileRule) bool) {
+		for i := x.literal[path]; i > 0; i = x.next[i-1] {
+			if !yield(&x.rules[i-1]) {
+				return
+			}
+		}
+	}
+}
+
 // covering lists the rules that cover path.
 func (x *FileIndex) covering(path string) []hit {
 	var hits []hit
 	for at := path; ; at = parent(at) {
-		for _, i := range x.literal[at] {
-			if r := &x.rules[i]; at == path || !r.Exact {
+		for r := range x.at(at) {
+			if at == path || !r.Exact {
 				hits = append(hits, hit{r, at})
 			}
 		}
@@ -258,9 +273,9 @@ func (x *FileIndex) DecideRemove(path string) Decision {
 		r := x.rules[i]
 		return hit{&r, r.Path}.decide(Deny, fmt.Sprintf("it holds %q", r.Path))
 	}
-	for _, i := range x.literal[path] {
-		if r := x.rules[i]; r.Kind == AllowWrite {
-			return hit{&r, r.Path}.decide(Deny, "a write root itself stays where it is")
+	for r := range x.at(path) {
+		if r.Kind == AllowWrite {
+			return hit{r, r.Path}.decide(Deny, "a write root itself stays where it is")
 		}
 	}
 	return x.DecideWrite(path)

@@ -56,7 +56,7 @@ type point struct {
 // mounter builds the list. It is separate from builder because it only reads.
 type mounter struct {
 	*builder
-	at   map[string]point
+	at   map[string]*point
 	list []Mount
 	late []Mount // remounts, after everything is in place
 }
@@ -104,17 +104,20 @@ func ownTree(p string) string {
 }
 
 // points lists the places of rules and of matches, shallow first.
-func (m *mounter) points() []point {
-	byPath := map[string]point{}
+func (m *mounter) points() []*point {
+	byPath := map[string]*point{}
 	add := func(path string, r *FileRule, mountable bool) {
 		if old, known := byPath[path]; known && !old.held {
 			return
 		}
-		byPath[path] = point{path: path, access: m.access(path), info: m.infos[path], rule: r, held: !mountable}
+		byPath[path] = &point{path: path, access: m.access(path), info: m.infos[path], rule: r, held: !mountable}
 	}
+	roots := m.opened()
 	for i := range m.files {
-		if r := &m.files[i]; !r.Pattern && r.Path != "/" {
-			add(r.Path, r, r.Exists && !r.Link)
+		r := &m.files[i]
+		mountable := r.Exists && !r.Link
+		if !r.Pattern && r.Path != "/" && (mountable || inRoots(roots, place{Path: r.Path})) {
+			add(r.Path, r, mountable)
 		}
 	}
 	for _, f := range m.found {
@@ -123,24 +126,36 @@ func (m *mounter) points() []point {
 	if m.access("/") == writable {
 		m.topLevel(byPath)
 	}
-	points := slices.Collect(maps.Values(byPath))
-	slices.SortFunc(points, func(a, b point) int {
-		return cmp.Or(cmp.Compare(depth(a.path), depth(b.path)), cmp.Compare(a.path, b.path))
-	})
-	m.at = map[string]point{"/": {path: "/", access: m.access("/"), mount: true}}
-	for i := range points {
-		p := &points[i]
+	points := slices.SortedFunc(maps.Values(byPath), func(a, b *point) int { return shallowFirst(a.path, b.path) })
+	m.at = byPath
+	m.at["/"] = &point{path: "/", access: m.access("/"), mount: true}
+	for _, p := range points {
 		p.mount = p.mount || !p.held && p.access != unseen && (p.access == fresh || p.access != m.around(p.path).access)
-		m.at[p.path] = *p
 	}
 	return points
+}
+
+// opened are all trees in which the command may write: elsewhere nobody can move
+// what holds a name.
+func (m *mounter) opened() []FileRule {
+	var roots []FileRule
+	for _, r := range m.files {
+		if r.Kind == AllowWrite && !r.Fresh {
+			roots = append(roots, r)
+		}
+	}
+	return roots
+}
+
+func shallowFirst(a, b string) int {
+	return cmp.Or(cmp.Compare(depth(a), depth(b)), cmp.Compare(a, b))
 }
 
 // topLevel makes each directory of a writable "/" that holds a place where
 // writing ends a write root of its own: pins below "/" itself would not last, as
 // bwrap leaves what lies under its root behind (pivot_root). The price is that a
 // rename from one top-level directory to another answers EXDEV, and mv copies.
-func (m *mounter) topLevel(points map[string]point) {
+func (m *mounter) topLevel(points map[string]*point) {
 	for _, p := range slices.Collect(maps.Values(points)) {
 		top := "/" + components(p.path)[0]
 		if p.access == writable || p.access == unseen || top == p.path {
@@ -148,7 +163,7 @@ func (m *mounter) topLevel(points map[string]point) {
 		}
 		info, err := m.lstat(top)
 		if at, known := points[top]; err == nil && info.Mode.IsDir() && (!known || at.access == writable) {
-			points[top] = point{path: top, access: writable, info: info, rule: m.ruleAt("/"), mount: true}
+			points[top] = &point{path: top, access: writable, info: info, rule: m.ruleAt("/"), mount: true}
 		}
 	}
 }
@@ -176,7 +191,7 @@ func (m *mounter) base() {
 	root := m.at["/"]
 	switch root.access {
 	case hidden:
-		m.hide(point{path: "/", access: hidden, info: m.dirInfo("/"), rule: m.ruleAt("/")}, true)
+		m.hide(&point{path: "/", access: hidden, info: m.dirInfo("/"), rule: m.ruleAt("/")}, true)
 		return
 	case writable:
 		m.add(Mount{Kind: MountBind, Source: "/", Dest: "/", Dir: true, Why: m.why(m.ruleAt("/"))})
@@ -200,7 +215,7 @@ func (m *mounter) dirInfo(path string) FileInfo {
 }
 
 // place mounts one point, where access differs from what is around it.
-func (m *mounter) place(p point, points []point) {
+func (m *mounter) place(p *point, points []*point) {
 	if !p.mount {
 		return
 	}
@@ -221,15 +236,15 @@ func (m *mounter) place(p point, points []point) {
 }
 
 // around is the nearest mount above path.
-func (m *mounter) around(path string) point {
+func (m *mounter) around(path string) *point {
 	for dir := parent(path); ; dir = parent(dir) {
-		if p := m.at[dir]; p.mount {
+		if p := m.at[dir]; p != nil && p.mount {
 			return p
 		}
 	}
 }
 
-func (m *mounter) fresh(p point) {
+func (m *mounter) fresh(p *point) {
 	switch p.path {
 	case "/proc":
 		m.add(Mount{Kind: MountProc, Dest: "/proc", Dir: true, Why: m.why(p.rule)})
@@ -242,7 +257,7 @@ func (m *mounter) fresh(p point) {
 
 // hide covers a place. A cover that holds a re-opened place stays listable, so
 // that programs which open each parent of their directory still work.
-func (m *mounter) hide(p point, holdsOpen bool) {
+func (m *mounter) hide(p *point, holdsOpen bool) {
 	if !p.info.Mode.IsDir() {
 		kind := MountHide
 		if p.rule.Empty {
@@ -259,13 +274,13 @@ func (m *mounter) hide(p point, holdsOpen bool) {
 	m.late = append(m.late, Mount{Kind: MountRemountRO, Dest: p.path, Dir: true, Why: "nothing can be written into a hidden place"})
 }
 
-func (m *mounter) holdsOpen(dir string, points []point) bool {
-	return slices.ContainsFunc(points, func(p point) bool {
+func (m *mounter) holdsOpen(dir string, points []*point) bool {
+	return slices.ContainsFunc(points, func(p *point) bool {
 		return p.mount && beneath(dir, p.path) && (p.access == readOnly || p.access == writable)
 	})
 }
 
-func (m *mounter) bind(kind MountKind, p point) {
+func (m *mounter) bind(kind MountKind, p *point) {
 	bind := Mount{Kind: kind, Source: p.path, Dest: p.path, Dir: p.info.Mode.IsDir(), Dev: p.info.Dev, Ino: p.info.Ino, Why: m.why(p.rule)}
 	if ownTree(p.path) == "/proc" { // the run's own proc is another file system than the host's
 		bind.Dev, bind.Ino = 0, 0
@@ -273,7 +288,7 @@ func (m *mounter) bind(kind MountKind, p point) {
 	m.add(bind)
 }
 
-func (m *mounter) pin(root point, points []point) {
+func (m *mounter) pin(root *point, points []*point) {
 	for _, dir := range m.pins(root, points) {
 		info := m.dirInfo(dir)
 		m.add(Mount{Kind: MountROBind, Source: dir, Dest: dir, Dir: true, Dev: info.Dev, Ino: info.Ino, Why: "pin: it holds a protected place"})
@@ -282,7 +297,7 @@ func (m *mounter) pin(root point, points []point) {
 
 // pins are the directories strictly between a write root and the places below it
 // where writing ends.
-func (m *mounter) pins(root point, points []point) []string {
+func (m *mounter) pins(root *point, points []*point) []string {
 	var dirs []string
 	for _, p := range points {
 		if !beneath(root.path, p.path) || p.access == writable || p.access == unseen {
@@ -297,9 +312,7 @@ func (m *mounter) pins(root point, points []point) []string {
 			}
 		}
 	}
-	slices.SortFunc(dirs, func(a, b string) int {
-		return cmp.Or(cmp.Compare(depth(a), depth(b)), cmp.Compare(a, b))
-	})
+	slices.SortFunc(dirs, shallowFirst)
 	return slices.Compact(dirs)
 }
 

@@ -60,11 +60,10 @@ func (b *builder) dirsNear(root string) []string {
 	for range lookDepth {
 		var next []string
 		for _, dir := range level {
-			info, err := b.lstat(dir)
-			if listed++; err != nil || !info.Mode.IsDir() || info.Size > lookSize || listed > lookDirs {
-				continue
+			if listed++; listed > lookDirs {
+				break
 			}
-			entries, _ := b.fs.ReadDir(dir) // unlistable: the names are held by the guard
+			entries := b.list(dir) // unlistable: the names are held by the guard
 			slices.SortFunc(entries, func(a, c DirEntry) int { return strings.Compare(a.Name, c.Name) })
 			for _, e := range entries {
 				if !e.Type.IsDir() || e.Name == "node_modules" || e.Name == ".git" {
@@ -137,7 +136,11 @@ func (b *builder) pointer(file, prefix string) place {
 }
 
 func (b *builder) common(git string) string {
-	if at := b.pointer(join(git, "commondir"), ""); at.dir() {
+	file := join(git, "commondir")
+	if _, err := b.lstat(file); err != nil {
+		return ""
+	}
+	if at := b.pointer(file, ""); at.dir() {
 		return at.Path
 	}
 	return ""
@@ -172,6 +175,7 @@ func (b *builder) pointsBack(work, git string) bool {
 // and worktrees.
 func (b *builder) gitFamily(git string) []string {
 	family := []string{git}
+	b.list(git) // many rows name places in it
 	if common := b.common(git); common != "" && common != git {
 		family = append(family, common)
 	}
@@ -185,12 +189,11 @@ func (b *builder) gitFamily(git string) []string {
 // children lists git directories below modules or worktrees; a submodule's name
 // may hold slashes.
 func (b *builder) children(dir string, levels int) []string {
-	info, err := b.lstat(dir)
-	if err != nil || !info.Mode.IsDir() || info.Size > lookSize || levels == 0 {
+	if levels == 0 {
 		return nil
 	}
 	var gits []string
-	entries, _ := b.fs.ReadDir(dir)
+	entries := b.list(dir)
 	for _, e := range entries[:min(len(entries), lookNames)] {
 		child := join(dir, e.Name)
 		_, err := b.lstat(join(child, "HEAD"))

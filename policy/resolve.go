@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -36,6 +37,9 @@ func (p place) dir() bool { return p.Exists && p.Info.Mode.IsDir() }
 type resolver struct {
 	fs   FS
 	seen map[string]lstat
+	// places are the directories that were resolved, by their spelling: most
+	// rules share theirs with others.
+	places map[string]place
 	// names are listings of directories that many rules name places in: one
 	// listing is cheaper than a hundred questions about absent files.
 	names map[string]map[string]bool
@@ -47,24 +51,26 @@ type lstat struct {
 }
 
 func newResolver(f FS) *resolver {
-	return &resolver{fs: f, seen: map[string]lstat{}, names: map[string]map[string]bool{}}
+	return &resolver{fs: f, seen: map[string]lstat{}, places: map[string]place{}, names: map[string]map[string]bool{}}
 }
 
-// list reads a directory's names once. What cannot be listed is asked by name.
-func (r *resolver) list(dir string) {
+// list reads a directory that is not too large, and remembers its names. What
+// cannot be listed has no entries here and is asked by name.
+func (r *resolver) list(dir string) []DirEntry {
 	info, err := r.lstat(dir)
 	if err != nil || !info.Mode.IsDir() || info.Size > lookSize {
-		return
+		return nil
 	}
 	entries, err := r.fs.ReadDir(dir)
 	if err != nil {
-		return
+		return nil
 	}
 	names := make(map[string]bool, len(entries))
 	for _, e := range entries {
 		names[e.Name] = true
 	}
 	r.names[dir] = names
+	return entries
 }
 
 func (r *resolver) lstat(p string) (FileInfo, error) {
@@ -91,13 +97,37 @@ func absent(err error) bool {
 // resolve walks an absolute path as the kernel does. It never fails: what cannot
 // be followed is described, and each kind of rule decides what that means for it.
 func (r *resolver) resolve(p string) place {
-	at := place{Path: "/", Exists: true}
-	at.Info, _ = r.lstat("/")
-	todo := components(p)
-	for len(todo) > 0 {
-		name := todo[0]
-		todo = todo[1:]
-		if name == ".." {
+	return r.follow(r.directory(parent(p)), p[strings.LastIndexByte(p, '/')+1:])
+}
+
+// directory is resolve for what others are named in.
+func (r *resolver) directory(p string) place {
+	if p == "/" {
+		return r.root(nil)
+	}
+	at, known := r.places[p]
+	if !known {
+		at = r.resolve(p)
+		at.Links = slices.Clip(at.Links) // shared by all that are named in it
+		r.places[p] = at
+	}
+	return at
+}
+
+func (r *resolver) root(links []string) place {
+	info, _ := r.lstat("/")
+	return place{Path: "/", Exists: true, Info: info, Links: links}
+}
+
+// follow walks one name down from at, and from a link to where it leads.
+func (r *resolver) follow(at place, name string) place {
+	todo := []string{name}
+	for len(todo) > 0 && !at.Blind && !at.Loop {
+		name, todo = todo[0], todo[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
 			at = r.up(at)
 			continue
 		}
@@ -112,20 +142,18 @@ func (r *resolver) resolve(p string) place {
 			at.Path, at.Exists, at.Info = next, false, FileInfo{}
 		case err != nil:
 			at.Blind = true
-			return at
 		case info.Mode&fs.ModeSymlink == 0:
 			at.Path, at.Info = next, info
 		default:
 			target, err := r.fs.Readlink(next)
 			if len(at.Links) == maxLinks || err != nil || target == "" {
 				at.Path, at.Info, at.Loop = next, info, true
-				return at
+				break
 			}
 			at.Links = append(at.Links, next)
 			todo = append(components(target), todo...)
 			if path.IsAbs(target) {
-				at = place{Path: "/", Exists: true, Links: at.Links}
-				at.Info, _ = r.lstat("/")
+				at = r.root(at.Links)
 			}
 		}
 	}
