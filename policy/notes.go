@@ -23,6 +23,7 @@ func (b *builder) noteArguments(argv []string) {
 // sockets are the Unix sockets the command may connect to, where they really are.
 func (b *builder) sockets() []FileRule {
 	var rules []FileRule
+	roots := b.writePlaces(b.policy.Filesystem.AllowWrite)
 	for _, r := range b.policy.Network.UnixSockets {
 		p, isPattern := folded(r)
 		rule := FileRule{Kind: Socket, Path: p, Pattern: isPattern, Rule: r}
@@ -31,6 +32,10 @@ func (b *builder) sockets() []FileRule {
 			rule.Path = join(escape(b.resolve(g.base).Path), strings.Join(g.segments, "/"))
 		} else {
 			at := b.resolve(p)
+			if link, ok := planted(at.Links, roots); ok {
+				b.notePlanted(rule, link, at.Path)
+				continue
+			}
 			rule.Path, rule.Exists, rule.Dir = at.Path, at.Exists, at.dir()
 			if at.Path != p {
 				rule.Spelled = p

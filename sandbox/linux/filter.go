@@ -103,17 +103,24 @@ func socketRows(c FilterConfig) []Row {
 		{Call: "socketpair", When: []Test{domain(NotIn, "domain is not AF_UNIX", afUnix)},
 			Action: Refuse, Errno: eAFNOSUPPORT, Reason: "only Unix sockets come in pairs"},
 	}
-	if !c.UnixSockets {
-		rows = append(rows, datagramPairs)
+	if c.UnixSockets {
+		rows = append(rows, unixDatagrams)
 	}
-	return rows
+	return append(rows, datagramPairs)
 }
+
+// A datagram socket sends to any address without a connect, and the address of
+// sendmsg is in memory: no check of it could hold.
+var unixDatagrams = Row{Call: "socket", When: []Test{
+	domain(In, "domain is AF_UNIX", afUnix),
+	{Arg: 1, Op: NotIn, Mask: sockTypeMask, Values: []uint32{sockStream, sockSeqpacket}, Words: "type is not SOCK_STREAM or SOCK_SEQPACKET"}},
+	Action: Refuse, Errno: ePROTONOSUPPORT, Reason: "a datagram socket reaches sockets of the host past every decision about connects"}
 
 // A datagram socket of a pair can be connected or sent anywhere afterwards, to
 // the host's journal for one; a stream socket of a pair cannot.
 var datagramPairs = Row{Call: "socketpair", When: []Test{
 	{Arg: 1, Op: NotIn, Mask: sockTypeMask, Values: []uint32{sockStream, sockSeqpacket}, Words: "type is not SOCK_STREAM or SOCK_SEQPACKET"}},
-	Action: Refuse, Errno: ePERM, Reason: "a datagram pair can be re-connected to a socket of the host, and nobody decides connects here"}
+	Action: Refuse, Errno: ePERM, Reason: "a datagram socket of a pair sends to sockets of the host past every decision about connects"}
 
 var newSpaces = Test{Arg: 0, Op: Has, Mask: cloneNewSpaces, Words: "flags hold a CLONE_NEW bit"}
 

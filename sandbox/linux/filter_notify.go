@@ -18,10 +18,11 @@ type NotifyConfig struct {
 	// Attributes are changes of mode, owner, times and extended attributes, for
 	// the report. tar and cp make several of them a file.
 	Attributes bool
-	// Connects are connect, and sending with an address: AF_UNIX is decided by
-	// path. sendmsg and sendmmsg are always notified then, since their address
-	// is in memory.
+	// Connects is connect: AF_UNIX is decided by path.
 	Connects bool
+	// Sends are the calls that send to an address. sendmsg and sendmmsg are
+	// always notified then, since their address is in memory.
+	Sends bool
 	// Bind is bind of any family: a Unix one makes a name, and an Internet one
 	// tells which port the command listens on.
 	Bind bool
@@ -53,7 +54,7 @@ func NotifyRows(c NotifyConfig) []Row {
 			rows = append(rows, notifyAll(g.reason, g.calls...)...)
 		}
 	}
-	if c.Connects {
+	if c.Sends {
 		rows = append(rows, Row{Call: "sendto", Action: Notify, Reason: "reaches a socket by address",
 			When: []Test{{Arg: 4, Op: Set, Words: "an address is given"}}})
 	}
@@ -104,6 +105,7 @@ var notifyGroups = []struct {
 		"utime", "utimes", "futimesat", "utimensat",
 		"setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat",
 		"file_setattr"}},
-	{func(c NotifyConfig) bool { return c.Connects }, "reaches a socket by address", []string{"connect", "sendmsg", "sendmmsg"}},
+	{func(c NotifyConfig) bool { return c.Connects }, "reaches a socket by address", []string{"connect"}},
+	{func(c NotifyConfig) bool { return c.Sends }, "reaches a socket by address", []string{"sendmsg", "sendmmsg"}},
 	{func(c NotifyConfig) bool { return c.Bind }, "makes a socket's name", []string{"bind"}},
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-var everything = NotifyConfig{Names: true, Writes: true, Removals: true, Attributes: true, Connects: true, Bind: true}
+var everything = NotifyConfig{Names: true, Writes: true, Removals: true, Attributes: true, Connects: true, Sends: true, Bind: true}
 
 func TestNotifyVerdicts(t *testing.T) {
 	names, writes := NotifyConfig{Names: true}, NotifyConfig{Writes: true}
@@ -48,11 +48,11 @@ func TestNotifyVerdicts(t *testing.T) {
 		{"setxattrat", nil, NotifyConfig{Attributes: true}, "notify"},
 		{"fchmodat", nil, NotifyConfig{Names: true, Writes: true}, "pass"},
 		{"connect", nil, NotifyConfig{Connects: true}, "notify"},
-		{"sendmsg", nil, NotifyConfig{Connects: true}, "notify"},
-		{"sendmmsg", nil, NotifyConfig{Connects: true}, "notify"},
-		{"sendto", []uint64{0, 0, 0, 0, 0, 0}, NotifyConfig{Connects: true}, "pass"},
-		{"sendto", []uint64{0, 0, 0, 0, 0x1000, 16}, NotifyConfig{Connects: true}, "notify"},
-		{"sendto", []uint64{0, 0, 0, 0, 7 << 32, 16}, NotifyConfig{Connects: true}, "notify"}, // low half zero
+		{"sendmsg", nil, NotifyConfig{Sends: true}, "notify"},
+		{"sendmmsg", nil, NotifyConfig{Sends: true}, "notify"},
+		{"sendto", []uint64{0, 0, 0, 0, 0, 0}, NotifyConfig{Sends: true}, "pass"},
+		{"sendto", []uint64{0, 0, 0, 0, 0x1000, 16}, NotifyConfig{Sends: true}, "notify"},
+		{"sendto", []uint64{0, 0, 0, 0, 7 << 32, 16}, NotifyConfig{Sends: true}, "notify"}, // low half zero
 		{"connect", nil, names, "pass"},
 		{"bind", nil, NotifyConfig{Bind: true}, "notify"},
 		{"bind", nil, NotifyConfig{Connects: true}, "pass"},
