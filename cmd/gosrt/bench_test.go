@@ -138,7 +138,10 @@ func startPeer(b *testing.B, inside bool, mode, proxy, target string) benchPeer 
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { os.RemoveAll(work) })
-	cmd.Dir, cmd.Stderr = work, os.Stderr
+	cmd.Dir, cmd.Stderr = filepath.Join(work, "proj"), os.Stderr
+	if err := os.Mkdir(cmd.Dir, 0o700); err != nil {
+		b.Fatal(err)
+	}
 	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(work, "home"))
 	in, err := cmd.StdinPipe()
 	if err != nil {
