@@ -3,6 +3,7 @@ package proxy
 import (
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/gosrt/gosrt/policy"
 )
@@ -17,6 +18,9 @@ type Capture struct {
 	OriginalDst func(net.Conn) (netip.AddrPort, error)
 	// IPv6 says that the network has it too; without, names have IPv4 addresses only.
 	IPv6 bool
+	// Hosts are names that the command finds without DNS, in /etc/hosts: a
+	// connection to such an address is one to the name where the name is allowed.
+	Hosts []policy.HostEntry
 
 	names standIns
 }
@@ -37,8 +41,22 @@ func (c *Capture) serveConn(conn net.Conn) {
 		_ = c.Server.denyText(h.String(), "captured", policy.Decision{Reason: "the address stands for no name that was looked up"})
 		_ = conn.Close()
 		return
+	} else {
+		h = c.byHosts(h)
 	}
 	c.Server.ServeCaptured(conn, h)
+}
+
+// byHosts returns the allowed name that Hosts has for an address, or the address.
+func (c *Capture) byHosts(h policy.HostPort) policy.HostPort {
+	network, _, _ := c.Server.rules()
+	for _, entry := range c.Hosts {
+		named := policy.HostPort{Host: entry.Name, Port: h.Port}
+		if slices.Contains(entry.Addrs, h.Addr) && network.Decide(named).Verdict == policy.Allow {
+			return named
+		}
+	}
+	return h
 }
 
 func (c *Capture) originalDst(conn net.Conn) (netip.AddrPort, error) {

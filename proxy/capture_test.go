@@ -36,7 +36,11 @@ func TestCaptureFindsTheName(t *testing.T) {
 	origin := greeter(t)
 	n := allowing(t, "site.test", "*.wild.test", fmt.Sprintf("127.0.0.1:%d", origin.Port()))
 	w := quietWorld(t, n)
-	c := &Capture{Server: w.Server}
+	c := &Capture{Server: w.Server, Hosts: []policy.HostEntry{
+		{Name: "denied.test", Addrs: []netip.Addr{netip.MustParseAddr("192.0.2.7")}},
+		{Name: "site.test", Addrs: []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}},
+		{Name: "other.test", Addrs: []netip.Addr{netip.MustParseAddr("192.0.2.8")}},
+	}}
 	v4, v6 := c.names.of("site.test")
 	wild, _ := c.names.of("denied.test") // as if the policy had allowed it when it was looked up
 	for _, tt := range []struct {
@@ -49,6 +53,9 @@ func TestCaptureFindsTheName(t *testing.T) {
 		{"stand-in, IPv6", v6, "hello", ""},
 		{"stand-in, mapped", netip.AddrFrom16(v4.As16()), "hello", ""},
 		{"an allowed literal", loopback4, "hello", ""},
+		{"in /etc/hosts, for an allowed name too", netip.MustParseAddr("192.0.2.7"), "hello", ""},
+		{"in /etc/hosts, IPv6", netip.MustParseAddr("2001:db8::7"), "hello", ""},
+		{"in /etc/hosts, for a denied name", netip.MustParseAddr("192.0.2.8"), "", "no allowedDomains entry matches"},
 		{"a literal", netip.MustParseAddr("192.0.2.1"), "", "no allowedDomains entry matches"},
 		{"a name that is denied now", wild, "", "no allowedDomains entry matches"},
 		{"never given out", netip.MustParseAddr("198.19.255.255"), "", "stands for no name"},

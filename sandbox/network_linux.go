@@ -20,7 +20,10 @@ func serveNetwork(b backendConfig, n *linux.Network) {
 	for _, l := range n.HostPorts {
 		b.background(func() { b.proxy.Forward(l, dialHost(l.Port)) })
 	}
-	capture := &proxy.Capture{Server: b.proxy, OriginalDst: linux.OriginalDst, IPv6: len(n.Datagrams) > 1}
+	capture := &proxy.Capture{
+		Server: b.proxy, OriginalDst: linux.OriginalDst,
+		IPv6: len(n.Datagrams) > 1, Hosts: hostsFile("/etc/hosts"),
+	}
 	for _, l := range n.Captured {
 		b.background(func() { capture.Serve(l) })
 	}

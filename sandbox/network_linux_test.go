@@ -334,6 +334,38 @@ print(s.makefile().read())`
 	}
 }
 
+// git:// is a protocol that no proxy variable is for.
+func TestNetGit(t *testing.T) {
+	needTool(t, "git")
+	repos := t.TempDir()
+	at := freePort(t)
+	daemon := exec.Command("git", "daemon", "--export-all", "--reuseaddr", "--listen=127.0.0.1", fmt.Sprintf("--port=%d", at), "--base-path="+repos)
+	daemon.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if out, err := exec.Command("git", "init", "-q", "--bare", repos+"/r.git").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		syscall.Kill(-daemon.Process.Pid, syscall.SIGKILL) // git runs the daemon as its child
+		daemon.Wait()
+	})
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if c, err := net.Dial("tcp", hostPort("127.0.0.1", at)); err == nil {
+			c.Close()
+			break
+		}
+	}
+	url := func(host string) string { return fmt.Sprintf("git://%s:%d/r.git", host, at) }
+	if out, err := netCommand(t, allow(t, "git.test"), "git", "ls-remote", url("git.test")).output(t); err != nil {
+		t.Errorf("the allowed host: %v\n%s", err, out)
+	}
+	if out, err := netCommand(t, allow(t, "git.test"), "git", "ls-remote", url("denied.test")).output(t); err == nil {
+		t.Errorf("the denied host: %s", out)
+	}
+}
+
 func needTool(t *testing.T, tool string) {
 	t.Helper()
 	if _, err := exec.LookPath(tool); err != nil {
