@@ -24,6 +24,7 @@ type fakeMac struct {
 	profile   *sandboxProfile
 	denied    []request
 	listening map[int]bool // TCP ports of the host's loopback
+	blocked   bool         // the last lookup met a link that may not be read
 }
 
 func newMac() *fakeMac {
@@ -117,6 +118,10 @@ func (m *fakeMac) walk(at *vnode, names []string, follow bool, links int) (looke
 		case n == nil:
 			return looked{}, false
 		case n.kind == "SYMLINK" && (!last || follow):
+			if !m.check(on("file-read-metadata", looked{node: n})) {
+				m.blocked = true
+				return looked{}, false
+			}
 			from := at
 			if strings.HasPrefix(n.target, "/") {
 				from = m.root

@@ -58,6 +58,22 @@ func TestNamesStayNames(t *testing.T) {
 	})
 }
 
+// FuzzQuote: what may stand in a profile is read back as it was.
+func FuzzQuote(f *testing.F) {
+	for _, s := range []string{"a", `"`, `\`, `\n`, "ä\u0308", `")(allow default)("`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if textFault(s) != nil {
+			return
+		}
+		got, err := readSBPL(quote(s))
+		if err != nil || len(got) != 1 || !got[0].str || got[0].atom != s {
+			t.Errorf("%q is read back as %+v: %v", s, got, err)
+		}
+	})
+}
+
 // TestRefuses: what cannot be said is refused with the entry and its line.
 func TestRefuses(t *testing.T) {
 	rule := func(kind policy.FileKind, path string, pattern bool) *policy.Plan {

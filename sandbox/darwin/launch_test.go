@@ -189,3 +189,26 @@ func (f foldTree) Lstat(p string) (policy.FileInfo, error) {
 	}
 	return f.Tree.Lstat(at)
 }
+
+// TestWayThroughALink: a place that is opened under a link in a hidden directory
+// is reached under that name too.
+func TestWayThroughALink(t *testing.T) {
+	plan := planOf("denyRead "+home, "allowRead /opt/sdk")
+	plan.Files[1].Spelled = home + "/tools/sdk"
+	m, err := machineFor(t, render(t, plan).Text, 15)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.put("/opt/sdk/bin", "program")
+	m.add(home+"/tools/sdk", &vnode{kind: "SYMLINK", target: "/opt/sdk"})
+	for call, want := range map[string]string{
+		"read /opt/sdk/bin":               ok,
+		"read " + home + "/tools/sdk/bin": ok,
+		"read " + home + "/tools":         eperm,
+		"lstat " + home + "/tools/sdk":    ok,
+	} {
+		if got := m.run(call); got != want {
+			t.Errorf("%s: %q, want %q", call, got, want)
+		}
+	}
+}

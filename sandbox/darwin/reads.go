@@ -177,9 +177,10 @@ func (t fileTable) rootForms(paths []string) []string {
 }
 
 // passage lets the command find its way: getcwd(3) and realpath(3) ask for the
-// metadata of every directory above, and a program that meets a hidden place
-// must be able to see that something is there. A leaf operation, so it is final
-// and stands against every denial; it shows no content and no names.
+// metadata of every directory above, a link on the way is read as metadata, and a
+// program that meets a hidden place must be able to see that something is there.
+// A leaf operation, so it is final and stands against every denial; it shows no
+// content and no names.
 func (t fileTable) passage() []rule {
 	var paths []string
 	for _, e := range t.reads {
@@ -187,19 +188,43 @@ func (t fileTable) passage() []rule {
 		case e.Kind == policy.DenyRead && e.glob == nil && e.Exists && e.path != "/":
 			paths = append(paths, forms(e.path)...)
 		case e.Kind == policy.AllowRead && t.useful(e):
-			paths = append(paths, t.hiddenAbove(e.base())...)
+			paths = append(paths, t.way(e)...)
 		}
 	}
 	for _, r := range t.roots {
-		paths = append(paths, t.hiddenAbove(r.path)...)
+		paths = append(paths, t.way(r)...)
 	}
-	var out []rule
+	out := t.floor()
 	if paths = sorted(paths); len(paths) > 0 {
 		out = append(out, allow("file-read-metadata").on(each(literal, paths)...))
 	}
+	return out
+}
+
+// floor is what no program runs without, where the root itself is hidden: the
+// loader reads the root directory, and everything reads some devices.
+func (t fileTable) floor() []rule {
+	var out []rule
 	if slices.ContainsFunc(t.reads, func(e entry) bool { return e.Kind == policy.DenyRead && e.path == "/" }) {
-		// The loader reads the root directory itself before anything runs.
 		out = append(out, allow("file-read*").on(literal("/")))
+	}
+	if t.hides("/dev/null", true) {
+		out = append(out, allow("file-read*").on(all(vnodeType("CHARACTER-DEVICE"), oneOf(each(literal, readDevices)...))))
+	}
+	return out
+}
+
+// readDevices hold nothing of anybody's, and few programs run without them.
+var readDevices = []string{"/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"}
+
+// way is what is hidden of the way to an entry, also of the way that leads there
+// through links.
+func (t fileTable) way(e entry) []string {
+	out := t.hiddenAbove(e.base())
+	if raw := canonical(e.Spelled); e.glob == nil && pathFault(raw) == nil {
+		if out = append(out, t.hiddenAbove(raw)...); t.hides(raw, true) {
+			out = append(out, forms(raw)...)
+		}
 	}
 	return out
 }

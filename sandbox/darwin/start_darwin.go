@@ -84,6 +84,9 @@ func Start(c Config) (_ *Process, err error) {
 		p.monitor = startMonitor(tag, func(d denial) { c.OnViolation(d.violation(plan, rendered.Rules)) })
 	}
 	if err := p.launch(c, plan, file); err != nil {
+		if p.monitor != nil {
+			p.monitor.end()
+		}
 		return nil, setupError(err)
 	}
 	go p.supervise(c.OnStop)

@@ -43,8 +43,12 @@ func making(l looked, kind string) request {
 }
 
 func (m *fakeMac) existing(p string, follow bool) (looked, string) {
+	m.blocked = false
 	l, found := m.lookup(p, follow)
-	if !found || l.node == nil {
+	switch {
+	case m.blocked:
+		return l, eperm
+	case !found || l.node == nil:
 		return l, enoent
 	}
 	return l, ok
