@@ -25,12 +25,12 @@ demo:
 	scripts/demo.sh bin/gosrt
 
 test:
-	scripts/need.sh bwrap git curl python3 ssh script unshare
+	scripts/need.sh bwrap git curl python3 ssh script unshare pgrep ip
 	$(GO) test -timeout 15m $(TESTARGS) $(PACKAGES)
 
 # The same tests with more random cases and rounds.
 test-long:
-	scripts/need.sh bwrap git curl python3 ssh script unshare
+	scripts/need.sh bwrap git curl python3 ssh script unshare pgrep ip
 	GOSRT_TEST_LONG=1 $(GO) test -timeout 60m $(TESTARGS) $(PACKAGES)
 
 bench:

@@ -12,6 +12,7 @@ package_of() {
 	unshare) echo util-linux ;;
 	script) echo bsdutils ;;
 	ip) echo iproute2 ;;
+	pgrep) echo procps ;;
 	*) echo "$1" ;;
 	esac
 }
