@@ -21,6 +21,9 @@ type Capture struct {
 	// Hosts are names that the command finds without DNS, in /etc/hosts: a
 	// connection to such an address is one to the name where the name is allowed.
 	Hosts []policy.HostEntry
+	// Search are the domains that the command's resolver tries after a name. A
+	// denied name made of an allowed one and such a domain is not reported.
+	Search []string
 
 	names standIns
 }

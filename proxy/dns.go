@@ -149,11 +149,24 @@ func (c *Capture) lookUp(text string) (v4, v6 netip.Addr, found bool) {
 	}
 	network, _, _ := c.Server.rules()
 	if d := decideName(network, name); d.Verdict == policy.Deny {
-		_ = c.Server.denyText(name, "DNS", d)
+		if !c.searched(network, name) {
+			_ = c.Server.denyText(name, "DNS", d)
+		}
 		return v4, v6, false
 	}
 	v4, v6 = c.names.of(name)
 	return v4, v6, true
+}
+
+// searched says whether a resolver made name of an allowed one, which it tries
+// as well.
+func (c *Capture) searched(n policy.Network, name string) bool {
+	for _, domain := range c.Search {
+		if stem, ok := strings.CutSuffix(name, "."+domain); ok && decideName(n, stem).Verdict != policy.Deny {
+			return true
+		}
+	}
+	return false
 }
 
 // decideName says whether the policy could allow name on some port, before one

@@ -105,6 +105,30 @@ func TestDNSAnswers(t *testing.T) {
 	}
 }
 
+func TestDNSSearchDomainsAreNoDenials(t *testing.T) {
+	w := quietWorld(t, allowing(t, "site.test"))
+	c := &Capture{Server: w.Server, Search: []string{"corp.test", "svc.local"}}
+	for _, tt := range []struct {
+		name     string
+		reported bool
+	}{
+		{"site.test.corp.test.", false},
+		{"site.test.svc.local.", false},
+		{"other.test.corp.test.", true},
+		{"site.test.evil.test.", true},
+		{"corp.test.", true},
+		{"site.testcorp.test.", true},
+	} {
+		w.mu.Lock()
+		w.violations = nil
+		w.mu.Unlock()
+		got := parseReply(t, c.answer(query(t, tt.name, dnsmessage.TypeA)))
+		if got.code != dnsmessage.RCodeNameError || (w.lastViolation().Target != "") != tt.reported {
+			t.Errorf("%s: %v, reported as %q", tt.name, got.code, w.lastViolation().Target)
+		}
+	}
+}
+
 func TestDNSWithoutIPv6(t *testing.T) {
 	c := &Capture{Server: quietWorld(t, allowing(t, "site.test")).Server}
 	if got := parseReply(t, c.answer(query(t, "site.test.", dnsmessage.TypeAAAA))); got.code != 0 || len(got.addrs) != 0 {

@@ -22,7 +22,8 @@ func serveNetwork(b backendConfig, n *linux.Network) {
 	}
 	capture := &proxy.Capture{
 		Server: b.proxy, OriginalDst: linux.OriginalDst,
-		IPv6: len(n.Datagrams) > 1, Hosts: hostsFile("/etc/hosts"),
+		IPv6:  len(n.Datagrams) > 1,
+		Hosts: parseHosts(readHost("/etc/hosts")), Search: parseSearch(readHost("/etc/resolv.conf")),
 	}
 	for _, l := range n.Captured {
 		b.background(func() { capture.Serve(l) })
