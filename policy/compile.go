@@ -71,10 +71,14 @@ func (b *builder) note(format string, args ...any) {
 	b.notes = append(b.notes, fmt.Sprintf(format, args...))
 }
 
+// tableSize is more rules than a default run has.
+const tableSize = 320
+
 // rules fills the table. The order matters only where one step needs what the
 // one before found: links are judged against all write roots, repositories are
 // looked for around them, protected paths are laid over both.
 func (b *builder) rules() error {
+	b.files = make(Files, 0, tableSize)
 	b.infos = map[string]FileInfo{}
 	b.listHome()
 	b.freshRules()

@@ -64,13 +64,15 @@ func (b *builder) gitPath(p, base string) string {
 	return join(base, p)
 }
 
+// gitLines joins the lines that end in a backslash.
+var gitLines = strings.NewReplacer("\r\n", "\n", "\\\r\n", "", "\\\n", "", "\ufeff", "")
+
 // gitConfig lists the values of section.key in a git configuration file, in any
 // subsection (git-config(1), "Syntax").
 func gitConfig(text []byte, section, key string) []string {
 	var values []string
 	in := false
-	joined := strings.NewReplacer("\r\n", "\n", "\\\r\n", "", "\\\n", "", "\ufeff", "").Replace(string(text))
-	for line := range strings.SplitSeq(joined, "\n") {
+	for line := range strings.SplitSeq(gitLines.Replace(string(text)), "\n") {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "[") {
 			name, rest, _ := strings.Cut(line[1:], "]")

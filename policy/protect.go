@@ -42,7 +42,7 @@ const (
 
 // ProtectedPaths is the table, in the order policy show prints it.
 func ProtectedPaths() []Protected {
-	var rows []Protected
+	rows := make([]Protected, 0, 192) // more than there are
 	add := func(where Where, group, reason string, paths ...string) {
 		for _, p := range paths {
 			rows = append(rows, Protected{Path: p, Where: where, Group: group, Reason: reason})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 
@@ -16,16 +17,35 @@ import (
 // osFS is the host's file tree for policy.Compile.
 type osFS struct{}
 
+// Lstat asks the system itself: a start asks a hundred times, and os.Lstat makes
+// several values of each answer.
 func (osFS) Lstat(path string) (policy.FileInfo, error) {
-	fi, err := os.Lstat(path)
-	if err != nil {
-		return policy.FileInfo{}, err
+	var st syscall.Stat_t
+	err := syscall.Lstat(path, &st)
+	for errors.Is(err, syscall.EINTR) { // a file system in user space may answer so
+		err = syscall.Lstat(path, &st)
 	}
-	st := fi.Sys().(*syscall.Stat_t)
+	if err != nil {
+		return policy.FileInfo{}, &fs.PathError{Op: "lstat", Path: path, Err: err}
+	}
 	return policy.FileInfo{
-		Mode: fi.Mode(), Dev: uint64(st.Dev), Ino: st.Ino,
-		UID: int(st.Uid), Nlink: uint64(st.Nlink), Size: fi.Size(),
+		Mode: fileMode(uint32(st.Mode)), Dev: uint64(st.Dev), Ino: st.Ino,
+		UID: int(st.Uid), Nlink: uint64(st.Nlink), Size: st.Size,
 	}, nil
+}
+
+// fileTypes are the types of inode(7) in io/fs's words; a regular file has no bit.
+var fileTypes = map[uint32]fs.FileMode{
+	syscall.S_IFDIR:  fs.ModeDir,
+	syscall.S_IFLNK:  fs.ModeSymlink,
+	syscall.S_IFIFO:  fs.ModeNamedPipe,
+	syscall.S_IFSOCK: fs.ModeSocket,
+	syscall.S_IFBLK:  fs.ModeDevice,
+	syscall.S_IFCHR:  fs.ModeDevice | fs.ModeCharDevice,
+}
+
+func fileMode(st uint32) fs.FileMode {
+	return fileTypes[st&syscall.S_IFMT] | fs.FileMode(st&0o777)
 }
 
 func (osFS) Readlink(path string) (string, error) { return os.Readlink(path) }
