@@ -33,6 +33,7 @@ func startBackend(bwrap string, b backendConfig) (running, error) {
 		Plan: b.plan, Bwrap: path, Stdin: b.stdin, Stdout: b.stdout, Stderr: b.stderr,
 		OnNetwork: func(n *linux.Network) error {
 			network = n
+			guard.UseNetwork(n)
 			serveNetwork(b, n)
 			return nil
 		},

@@ -28,9 +28,7 @@ func (g *Guard) isNew(path string) bool {
 		return false
 	}
 	if st.Mask&unix.STATX_BTIME == 0 {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return g.made[path]
+		return g.hasMade(g.made, path)
 	}
 	return !time.Unix(st.Btime.Sec, int64(st.Btime.Nsec)).Before(g.began)
 }
@@ -44,4 +42,10 @@ func (g *Guard) remember(set map[string]bool, path string) {
 	if len(set) < maxRemembered {
 		set[path] = true
 	}
+}
+
+func (g *Guard) hasMade(set map[string]bool, path string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return set[path]
 }

@@ -57,7 +57,7 @@ var guardCalls = []guardCall{
 // not: tar and cp make several of them a file, and on what matters the mounts
 // refuse them. Sending to an address is not: a Unix socket inside is connected
 // or has no peer, because datagram sockets of that family are refused.
-var guardNotify = NotifyConfig{Names: true, Writes: true, Removals: true, Bind: true}
+var guardNotify = NotifyConfig{Names: true, Writes: true, Removals: true, Connects: true, Bind: true}
 
 // guardTable indexes guardCalls by number.
 func guardTable(a Arch) map[int]guardCall {

@@ -40,11 +40,19 @@ type Guard struct {
 	listener *Listener
 	view     atomic.Pointer[view]
 	workers  sync.WaitGroup
+	// connecting holds a place for each connect under way.
+	connecting chan struct{}
+	connects   sync.WaitGroup
+
+	diagMu sync.Mutex
+	diag   int // NETLINK_SOCK_DIAG inside; -1: none, and every socket counts as the host's
 
 	mu sync.Mutex
 	// made are names that a call was let through to make, for file systems that
 	// do not know when a file was made; born are the new repositories.
 	made, born map[string]bool
+	// bound are the names that sockets were bound to.
+	bound map[string]bool
 }
 
 // guardWorkers answer side by side.
@@ -59,7 +67,7 @@ func NewGuard(c GuardConfig) (*Guard, error) {
 		return nil, err
 	}
 	return &Guard{config: c, arch: arch, calls: guardTable(arch), index: c.Plan.Files.Index(), began: coarseNow(),
-		made: map[string]bool{}, born: map[string]bool{}}, nil
+		made: map[string]bool{}, born: map[string]bool{}, bound: map[string]bool{}, diag: -1, connecting: make(chan struct{}, maxConnecting)}, nil
 }
 
 // coarseNow is the clock that inodes are stamped with, which lags by up to a tick.
@@ -95,13 +103,34 @@ func (g *Guard) serve(fd int) error {
 
 // Close ends the guard once nothing is left inside.
 func (g *Guard) Close() {
-	if g == nil || g.listener == nil {
+	if g == nil {
 		return
 	}
-	g.listener.Close()
-	g.workers.Wait()
+	if g.listener != nil {
+		g.listener.Close()
+		g.workers.Wait()
+	}
+	go g.release()
+}
+
+// release waits for connects to servers that do not answer, which nobody inside
+// waits for any more.
+func (g *Guard) release() {
+	g.connects.Wait()
 	if v := g.view.Swap(nil); v != nil {
 		unix.Close(v.root)
+	}
+	if g.diag >= 0 {
+		unix.Close(g.diag)
+		g.diag = -1
+	}
+}
+
+// UseNetwork lets the guard tell the sockets made inside from the host's. It is
+// called before the command starts.
+func (g *Guard) UseNetwork(n *Network) {
+	if g != nil {
+		g.diag, n.unixDiag = n.unixDiag, -1
 	}
 }
 
@@ -136,11 +165,12 @@ func (g *Guard) answer(c Call) {
 		g.listener.Fail(c.ID, unix.EACCES)
 		return
 	}
+	in := inspection{Guard: g, view: v, call: c, spec: call}
 	if call.kind == guardConnect {
-		g.listener.Continue(c.ID)
+		in.startConnect()
 		return
 	}
-	f, err := g.examine(inspection{Guard: g, view: v, call: c, spec: call})
+	f, err := g.examine(in)
 	switch {
 	case errors.Is(err, errDone):
 		g.listener.Return(c.ID, 0)
@@ -512,5 +542,9 @@ func (in inspection) bind() (*finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return in.absent(policy.ActCreate, s), nil
+	f := in.absent(policy.ActCreate, s)
+	if f == nil {
+		in.remember(in.bound, s.path)
+	}
+	return f, nil
 }

@@ -34,8 +34,10 @@ type Network struct {
 	Why string
 
 	open opener
-	diag int              // a NETLINK_SOCK_DIAG socket; -1: none
-	own  []netip.AddrPort // where the listeners above are
+	diag int // a NETLINK_SOCK_DIAG socket; -1: none
+	// unixDiag is another, for the guard (Guard.UseNetwork); -1: none.
+	unixDiag int
+	own      []netip.AddrPort // where the listeners above are
 }
 
 // PortListener listens for the host's port of the same number.
@@ -72,10 +74,13 @@ func setUpNetwork(open opener, plan *policy.Plan) (*Network, error) {
 		return nil, err
 	}
 	defer s.discard()
-	n := &Network{open: open, diag: -1}
+	n := &Network{open: open, diag: -1, unixDiag: -1}
 	err = n.listen(s.take, plan)
 	if err == nil && publishesByItself(plan.Network) {
 		n.diag, err = s.take(diagSocket)
+	}
+	if err == nil && plan.Guard {
+		n.unixDiag, err = s.take(diagSocket)
 	}
 	if err != nil {
 		n.Close()
@@ -121,6 +126,9 @@ func socketsFor(plan *policy.Plan) []stage.SocketSpec {
 	if publishesByItself(plan.Network) {
 		want = append(want, diagSocket)
 	}
+	if plan.Guard {
+		want = append(want, diagSocket)
+	}
 	if plan.Transparent {
 		want = append(want, routeSocket, filterSocket)
 		for _, f := range families {
@@ -132,9 +140,11 @@ func socketsFor(plan *policy.Plan) []stage.SocketSpec {
 
 // Close closes every socket.
 func (n *Network) Close() {
-	if n.diag >= 0 {
-		unix.Close(n.diag)
-		n.diag = -1
+	for _, fd := range []*int{&n.diag, &n.unixDiag} {
+		if *fd >= 0 {
+			unix.Close(*fd)
+			*fd = -1
+		}
 	}
 	closeListeners(n.listeners())
 	for _, c := range n.Datagrams {
