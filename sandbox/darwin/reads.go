@@ -187,7 +187,7 @@ func (t fileTable) passage() []rule {
 		switch {
 		case e.Kind == policy.DenyRead && e.glob == nil && e.Exists && e.path != "/":
 			paths = append(paths, forms(e.path)...)
-		case e.Kind == policy.AllowRead && t.useful(e):
+		case e.Kind == policy.AllowRead:
 			paths = append(paths, t.way(e)...)
 		}
 	}
