@@ -48,19 +48,7 @@ func BenchmarkCapturedConnect(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer l.Close()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				io.WriteString(c, "x")
-				io.Copy(io.Discard, c)
-				c.Close()
-			}()
-		}
-	}()
+	go sayAndHold(l)
 	port := l.Addr().(*net.TCPAddr).Port
 	pattern, err := policy.ParseHostPattern("site.test")
 	if err != nil {

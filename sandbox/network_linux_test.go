@@ -207,6 +207,8 @@ var clientOps = map[string]func(string) (string, error){
 		return "answered", err
 	},
 	"netlink":  func(how string) (string, error) { return "changed", dropRoute(how == "sendto") },
+	"flood":    func(at string) (string, error) { return flood(at) },
+	"hold":     func(string) (string, error) { return "ended", hold() },
 	"take":     func(at string) (string, error) { return "taken", takeOver(at) },
 	"connects": func(at string) (string, error) { return timeConnects(at) },
 	"listen": func(ports string) (string, error) {

@@ -1,0 +1,110 @@
+package sandbox
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// atOnce is how many connections a flood holds open together.
+const atOnce = 5000
+
+// flood opens atOnce connections and reads from each what the origin says; none
+// is closed before all have been opened.
+func flood(at string) (string, error) {
+	var all sync.WaitGroup
+	var answered atomic.Int32
+	conns := make([]net.Conn, atOnce)
+	for i := range conns {
+		all.Go(func() {
+			c, err := net.DialTimeout("tcp4", at, time.Minute)
+			if err != nil {
+				return
+			}
+			conns[i] = c
+			c.SetDeadline(time.Now().Add(time.Minute))
+			if _, err := io.ReadFull(c, make([]byte, 1)); err == nil {
+				answered.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	for _, c := range conns {
+		if c != nil {
+			c.Close()
+		}
+	}
+	return fmt.Sprintf("answered %d", answered.Load()), nil
+}
+
+// Connections far above any backlog are all carried, at once.
+func TestManyCapturedConnections(t *testing.T) {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil || files.Max < 4*atOnce {
+		missing(t, fmt.Sprintf("a limit of %d descriptors", 4*atOnce))
+	}
+	r := netCommand(t, allow(t, "site.test"), client("flood", "site.test:"+holdingOrigin(t))...)
+	if out, err := r.output(t); err != nil || !strings.Contains(out, fmt.Sprintf("answered %d", atOnce)) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// holdingOrigin is sayAndHold in a process of its own, which has its own limit of
+// descriptors. It returns its port.
+func holdingOrigin(t *testing.T) string {
+	t.Helper()
+	argv := client("hold", "")
+	cmd := exec.Command(argv[0], argv[1:]...)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stdin.Close(); cmd.Wait() })
+	var port string
+	if _, err := fmt.Fscan(stdout, &port); err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// hold is holdingOrigin's process.
+func hold() error {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr().(*net.TCPAddr).Port)
+	go sayAndHold(l)
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// sayAndHold greets each connection and keeps it until the client has all it wants.
+func sayAndHold(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			io.WriteString(c, "x")
+			io.Copy(io.Discard, c)
+			c.Close()
+		}()
+	}
+}
