@@ -259,6 +259,30 @@ func (g glob) beneath(dir string, exact bool) []string {
 	return out
 }
 
+// matches says whether the pattern matches p itself.
+func (g glob) matches(p string) bool { return g.walk(p)[len(g.segments)] }
+
+// matchesAbove says whether it matches a directory above p.
+func (g glob) matchesAbove(p string) bool {
+	return slices.ContainsFunc(ancestors(p, g.base), g.matches)
+}
+
+// beneathGlob writes g for paths strictly beneath a match of o.
+func (g glob) beneathGlob(o glob) []string {
+	var out []string
+	switch {
+	case within(o.base, g.base):
+		at := g.walkGlob(g.walk(o.base), o)
+		dir := literalRegex(o.base) + o.segmentsRegex(0)
+		for _, i := range g.open(at) {
+			out = append(out, g.regexFrom(dir, i, false))
+		}
+	case within(g.base, o.base):
+		out = append(out, g.regex(false))
+	}
+	return out
+}
+
 // relative lists the components of p beneath dir.
 func relative(p, dir string) []string {
 	rest := strings.Trim(strings.TrimPrefix(p, dir), "/")

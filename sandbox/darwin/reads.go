@@ -6,8 +6,8 @@ import (
 	"github.com/gosrt/gosrt/policy"
 )
 
-// hiddenOps are what a hidden place refuses. Writing and linking stand here too:
-// what cannot be read cannot be written, and a link would be a second name.
+// What a hidden place refuses. Writing and linking are part of it: what cannot be
+// read cannot be written, and a link would be a second name.
 var (
 	readOps  = []string{"file-read*", "process-exec*"}
 	writeOps = []string{"file-write*", "file-link"}
@@ -83,16 +83,14 @@ func (t fileTable) readStep(e entry, patterns []entry) []rule {
 	}
 	again := e.Kind == policy.DenyRead
 	for _, p := range patterns {
-		if !within(e.path, p.glob.base) || e.path == p.glob.base {
+		switch {
+		case !within(e.path, p.glob.base) || e.path == p.glob.base:
+			continue // its own rule stands behind this one, or says nothing here
+		case p.Kind == policy.DenyRead && e.Kind == policy.DenyRead:
 			continue
-		}
-		if p.Kind == policy.DenyRead && e.Kind == policy.DenyRead {
-			continue
-		}
-		if p.Kind == policy.AllowRead && !again {
-			continue
-		}
-		if p.Kind == policy.AllowRead && p.glob.matches(e.path) && e.Kind == policy.DenyRead {
+		case p.Kind == policy.AllowRead && !again:
+			continue // nothing was denied behind it
+		case p.Kind == policy.AllowRead && e.Kind == policy.DenyRead && p.glob.matches(e.path):
 			out = append(out, t.read(p, e.filters())...) // the same place: the permission wins
 			continue
 		}
@@ -102,14 +100,6 @@ func (t fileTable) readStep(e entry, patterns []entry) []rule {
 		}
 	}
 	return out
-}
-
-// matches says whether the pattern matches p itself.
-func (g glob) matches(p string) bool { return g.walk(p)[len(g.segments)] }
-
-// matchesAbove says whether it matches a directory above p.
-func (g glob) matchesAbove(p string) bool {
-	return slices.ContainsFunc(ancestors(p, g.base), g.matches)
 }
 
 // readPattern writes one regex of a pattern entry; a permission ends where a
@@ -128,22 +118,6 @@ func (t fileTable) readPattern(e entry, re string, patterns []entry) []rule {
 		}
 	}
 	return t.read(e, []string{all(parts...)})
-}
-
-// beneathGlob writes g for paths strictly beneath a match of o.
-func (g glob) beneathGlob(o glob) []string {
-	var out []string
-	switch {
-	case within(o.base, g.base):
-		at := g.walkGlob(g.walk(o.base), o)
-		dir := literalRegex(o.base) + o.segmentsRegex(0)
-		for _, i := range g.open(at) {
-			out = append(out, g.regexFrom(dir, i, false))
-		}
-	case within(g.base, o.base):
-		out = append(out, g.regex(false))
-	}
-	return out
 }
 
 // read writes the rules of one entry for the given filters.
