@@ -225,7 +225,7 @@ func (n *Network) capture(take taker, plan *policy.Plan) error {
 func makeLocal(take taker) ([]ipFamily, error) {
 	fd, err := take(routeSocket)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("set the routes: %w", err)
 	}
 	defer unix.Close(fd)
 	var usable []ipFamily

@@ -333,7 +333,7 @@ func TestKernelCapture(t *testing.T) {
 			"udp:192.0.2.1:443":     refused,
 			"listen:127.0.0.1:8080": "ok",
 		}},
-		{"none", routeSocket, CaptureNone, "make a socket inside: protocol not supported", map[string]string{
+		{"none", routeSocket, CaptureNone, "set the routes: make a socket inside: protocol not supported", map[string]string{
 			"tcp:192.0.2.1:443":     unreachable,
 			"tcp:[2001:db8::7]:443": unreachable,
 			"tcp:127.0.0.1:3128":    "proxy",
