@@ -27,6 +27,9 @@ var plainTails = []string{
 	"HOST_KEY_CHECKING", "COMPOSE_KEY", "GPG_KEY_ID", "OLD_PWD",
 }
 
+// LooksSecret says whether a variable's name or value looks like a secret's.
+func LooksSecret(name, value string) bool { return secretReason(name, value) != "" }
+
 // secretReason says why a name or value looks like a secret; "" when it does not.
 func secretReason(name, value string) string {
 	if value == "" {

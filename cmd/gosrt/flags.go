@@ -43,6 +43,8 @@ type runOptions struct {
 	policyFlags
 	shellLine      string
 	timeout        time.Duration
+	report         string // FILE or fd:N; empty: none
+	changes        bool
 	quiet, verbose bool
 }
 
@@ -53,6 +55,8 @@ func (o *runOptions) register(cmd *cobra.Command) {
 	flags.StringVarP(&o.shellLine, "c", "c", "", "run `LINE` through /bin/sh -c")
 	o.policyFlags.register(flags)
 	flags.DurationVar(&o.timeout, "timeout", 0, "end the command after `DURATION` (30s, 10m)")
+	flags.StringVar(&o.report, "report", "", "write what happens as JSON lines to `FILE`, or to descriptor N as fd:N")
+	flags.BoolVar(&o.changes, "changes", false, "afterwards list what the run changed that programs outside obey")
 	flags.BoolVar(&o.quiet, "quiet", false, "print nothing but errors")
 	flags.BoolVar(&o.verbose, "verbose", false, "also print what was changed for the command and every denial")
 }

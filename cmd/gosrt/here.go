@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/gosrt/gosrt/internal/policyfile"
 	"github.com/gosrt/gosrt/policy"
@@ -93,4 +94,18 @@ func projectOf(dir string) (string, error) {
 			return start, nil
 		}
 	}
+}
+
+// homeOf is the home directory of an environment; nil is this process's.
+func homeOf(env []string) string {
+	if env == nil {
+		return os.Getenv("HOME")
+	}
+	home := ""
+	for _, kv := range env {
+		if value, ok := strings.CutPrefix(kv, "HOME="); ok {
+			home = value
+		}
+	}
+	return home
 }

@@ -3,33 +3,12 @@ package main
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/gosrt/gosrt/internal/report"
 )
 
-// printable makes one printable line of text that may come from inside the
-// sandbox: control, format and undecodable bytes appear as escapes, so that
-// they neither move the cursor nor look like a line of gosrt's own.
-func printable(s string) string {
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		writePrintable(&b, r, s[:n])
-		s = s[n:]
-	}
-	return b.String()
-}
-
-func writePrintable(b *strings.Builder, r rune, raw string) {
-	switch {
-	case r == utf8.RuneError && len(raw) == 1, r < ' ', r == 0x7f:
-		fmt.Fprintf(b, `\x%02x`, raw[0])
-	case unicode.IsPrint(r):
-		b.WriteString(raw)
-	default:
-		fmt.Fprintf(b, `\u%04x`, r)
-	}
-}
+// printable is text that may come from inside the sandbox as one line.
+func printable(s string) string { return report.Printable(s) }
 
 // plainWord holds the bytes that no POSIX shell gives a meaning to, anywhere in
 // a word. "~" and "=" are missing: they mean something at a word's start.

@@ -29,12 +29,21 @@ func (a *app) run(cmd *cobra.Command, args []string, opts *runOptions) error {
 	a.grantsNotApplied(c.Policy)
 	defer a.keepCache(c)()
 	c.ForwardSignals = true
-	denied := &denials{}
-	c.OnPlan, c.OnViolation = a.notes, denied.add
-	if err := c.Start(); err != nil {
+	c.OnPlan = a.notes
+	rec, err := a.record(c, opts)
+	if err != nil {
 		return refused(err)
 	}
-	return a.finish(c, denied, c.Wait())
+	defer rec.close()
+	if err := c.Start(); err != nil {
+		rec.started(c)
+		rec.ended(c, err)
+		return refused(err)
+	}
+	rec.started(c)
+	err = c.Wait()
+	rec.ended(c, nil)
+	return a.finish(c, rec, err)
 }
 
 // check refuses flag values that contradict themselves or each other.
@@ -114,7 +123,7 @@ func (a *app) weaknesses(plan *policy.Plan) {
 }
 
 // finish says what there is to say about a run that ended, and picks the status.
-func (a *app) finish(c *sandbox.Cmd, denied *denials, err error) error {
+func (a *app) finish(c *sandbox.Cmd, rec *record, err error) error {
 	var ended *sandbox.ExitError
 	if err != nil && !errors.As(err, &ended) {
 		return err
@@ -128,7 +137,7 @@ func (a *app) finish(c *sandbox.Cmd, denied *denials, err error) error {
 	}
 	if result.Status != exitOK || a.ui.verbose {
 		a.environment(result.Plan)
-		a.denials(denied.list())
+		a.denials(rec.log, newAdviser(c))
 	}
 	return exitWith(result.Status)
 }

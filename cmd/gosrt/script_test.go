@@ -29,6 +29,7 @@ func TestScript(t *testing.T) {
 			"need":   cmdNeed,
 			"origin": cmdOrigin,
 			"absent": cmdAbsent,
+			"schema": cmdSchema,
 		},
 	})
 }

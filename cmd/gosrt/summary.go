@@ -6,75 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gosrt/gosrt/internal/report"
 	"github.com/gosrt/gosrt/policy"
 	"github.com/gosrt/gosrt/sandbox"
 )
 
 const (
-	// maxSummary bounds the lines of a summary, unless --verbose asks for all.
-	maxSummary = 12
 	// maxTarget bounds a path or host that came from inside, in bytes.
 	maxTarget = 200
 	// maxNames bounds the list of grants or variables on one line.
 	maxNames = 12
 )
-
-// denials prints what was refused, each with the narrowest flag that opens it.
-func (a *app) denials(list []policy.Violation, dropped int) {
-	lines := 0
-	for i, v := range list {
-		if lines+3 > maxSummary && !a.ui.verbose {
-			a.ui.linef(kindDenied, "and %d more; --verbose lists them", len(list)-i+dropped)
-			return
-		}
-		a.ui.linef(kindDenied, "%s", denialLine(v))
-		lines++
-		if v.Hint != "" {
-			a.ui.linef(kindHint, "%s", v.Hint)
-			lines++
-		}
-	}
-	if dropped > 0 {
-		a.ui.linef(kindDenied, "and %d more, not kept", dropped)
-	}
-}
-
-// denialLine is "write ~/.zshrc (node, 3 times): protected path".
-func denialLine(v policy.Violation) string {
-	var about []string
-	if v.Program != "" {
-		about = append(about, cut(v.Program, maxTarget))
-	}
-	if v.Count > 1 {
-		about = append(about, fmt.Sprintf("%d times", v.Count))
-	}
-	if v.Inferred {
-		about = append(about, "inferred")
-	}
-	line := v.Kind + " " + cut(v.Target, maxTarget)
-	if len(about) > 0 {
-		line += " (" + strings.Join(about, ", ") + ")"
-	}
-	line += ": " + v.Reason
-	if v.Rule != "" {
-		line += " (" + v.Rule + originSuffix(v.Origin) + ")"
-	}
-	return line
-}
-
-func originSuffix(origin string) string {
-	if origin == "" {
-		return ""
-	}
-	return ", " + origin
-}
-
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return s[:limit] + "…"
-}
 
 // environment names what differs from the caller's environment, in one line: it
 // is the first thing to know when a command misses a variable.
@@ -118,7 +60,7 @@ func enumerate(names []string, limit int) string {
 func untrustedLine(grants []string) string {
 	quoted := slices.Clone(grants)
 	for i, g := range quoted {
-		quoted[i] = cut(printable(g), maxTarget)
+		quoted[i] = report.Cut(printable(g), maxTarget)
 	}
 	return "the project file is not trusted; not applied: " + enumerate(quoted, maxNames)
 }

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/gosrt/gosrt/internal/report"
 	"github.com/gosrt/gosrt/policy"
 )
 
@@ -74,16 +75,16 @@ func TestColourOnlyRepeatsTheWord(t *testing.T) {
 }
 
 func TestSummaryIsBounded(t *testing.T) {
-	var d denials
+	log := report.NewLog("", &report.Redactor{})
 	for i := range 100 {
 		for range 3 {
-			d.add(policy.Violation{Kind: "connect", Operation: "CONNECT", Target: fmt.Sprintf("h%d.test:443", i),
+			log.Add(policy.Violation{Kind: "connect", Operation: "CONNECT", Target: fmt.Sprintf("h%d.test:443", i),
 				Reason: "no allowedDomains entry matches", Hint: fmt.Sprintf("--allow-domain h%d.test", i)})
 		}
 	}
 	var out bytes.Buffer
 	a := &app{ui: &ui{w: &out}}
-	a.denials(d.list())
+	a.denials(log, adviser{})
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	if len(lines) > maxSummary {
 		t.Errorf("%d lines, at most %d", len(lines), maxSummary)
@@ -96,26 +97,16 @@ func TestSummaryIsBounded(t *testing.T) {
 	}
 }
 
-// A command that tries a million places costs gosrt bounded memory.
-func TestDenialsAreBounded(t *testing.T) {
-	var d denials
-	for i := range 10 * maxDenials {
-		d.add(policy.Violation{Kind: "write", Target: fmt.Sprint(i)})
-	}
-	list, dropped := d.list()
-	if len(list) != maxDenials || dropped != 9*maxDenials {
-		t.Errorf("kept %d, dropped %d", len(list), dropped)
-	}
-}
-
 // Text from inside cannot pose as a line of gosrt's own.
 func TestDenialLineCannotBeForged(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{ui: &ui{w: &out}}
-	a.denials([]policy.Violation{{
+	log := report.NewLog("", &report.Redactor{})
+	log.Add(policy.Violation{
 		Kind: "write", Target: "/x\ngosrt: note: all is well\x1b[2J" + strings.Repeat("y", 10_000),
 		Program: "sh\r\n", Count: 1, Reason: "no allowWrite entry covers it",
-	}}, 0)
+	})
+	a.denials(log, adviser{})
 	if n := strings.Count(out.String(), "\n"); n != 1 {
 		t.Errorf("%d lines: %q", n, out.String())
 	}

@@ -1,0 +1,12 @@
+// Package report turns what happened in a run into what people and programs
+// read: one place cuts text from inside to a line, makes it printable, removes
+// secrets, counts repetitions and bounds the number of entries.
+//
+//	Log      the denials of one run, the last ones and how many there were
+//	Writer   JSON lines for --report, the run's own record and the audit log
+//	Read     reads such lines back, for gosrt log and gosrt report show
+//	Page     one self-contained HTML page about a run
+//
+// It decides nothing and prints nothing: cmd/gosrt does. What is denied is
+// policy's word; who noticed it, proxy's or the guard's.
+package report
