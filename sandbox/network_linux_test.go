@@ -446,11 +446,11 @@ func TestNetHostPorts(t *testing.T) {
 }
 
 func TestNetPublish(t *testing.T) {
-	outside, fixed, found := freePort(t), freePort(t), freePort(t)
+	outside, fixed, found, same := freePort(t), freePort(t), freePort(t), freePort(t)
 	n := policy.Network{Publish: []policy.PublishRule{
-		{Outside: outside, Inside: fixed, Text: "fixed"}, {Auto: true, Text: "auto"},
+		{Outside: outside, Inside: fixed, Text: "fixed"}, {Outside: same, Inside: same, Text: "same"}, {Auto: true, Text: "auto"},
 	}}
-	listen := fmt.Sprintf("127.0.0.1:%d [::1]:%d", fixed, found)
+	listen := fmt.Sprintf("127.0.0.1:%d [::1]:%d 127.0.0.1:%d", fixed, found, same)
 	r := netCommand(t, n, client("listen", listen)...)
 	stdin, hold, err := os.Pipe()
 	if err != nil {
@@ -467,6 +467,7 @@ func TestNetPublish(t *testing.T) {
 		{outside, fmt.Sprintf("inside 127.0.0.1:%d", fixed)},
 		{fixed, fmt.Sprintf("inside 127.0.0.1:%d", fixed)}, // by itself, under its own number
 		{found, fmt.Sprintf("inside [::1]:%d", found)},
+		{same, fmt.Sprintf("inside 127.0.0.1:%d", same)},
 	} {
 		at := hostPort("127.0.0.1", tt.outside)
 		if got := eventually(at); got != tt.want {
@@ -482,7 +483,10 @@ func TestNetPublish(t *testing.T) {
 	if err := r.Wait(); err != nil {
 		t.Error(err)
 	}
-	for _, port := range []uint16{outside, fixed, found} {
+	if len(r.violations) != 0 {
+		t.Errorf("reported: %+v", r.violations)
+	}
+	for _, port := range []uint16{outside, fixed, found, same} {
 		if c, err := net.Dial("tcp", hostPort("127.0.0.1", port)); err == nil {
 			c.Close()
 			t.Errorf("port %d is still there", port)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/gosrt/gosrt/policy"
@@ -114,7 +115,7 @@ func follow(b backendConfig, n *linux.Network, now map[uint16]published, ports [
 	gone := maps.Clone(now)
 	for _, port := range ports {
 		delete(gone, port)
-		if _, known := now[port]; known || port < firstAuto {
+		if _, known := now[port]; known || port < firstAuto || b.publishes(port) {
 			continue
 		}
 		p, err := listenOutside(port, port)
@@ -128,6 +129,11 @@ func follow(b backendConfig, n *linux.Network, now map[uint16]published, ports [
 		closePublished([]published{p})
 		delete(now, port)
 	}
+}
+
+// publishes says whether a rule has taken a port of this host.
+func (b backendConfig) publishes(outside uint16) bool {
+	return slices.ContainsFunc(b.plan.Network.Publish, func(r policy.PublishRule) bool { return r.Outside == outside })
 }
 
 // unpublished reports what could not be published.
