@@ -110,7 +110,7 @@ func (b *builder) listHome() {
 func (b *builder) plan(c Command) (*Plan, error) {
 	env, changes := Environ(b.policy, b.host, ProxyEnv{HTTPPort: httpPort, SOCKSPort: socksPort, TmpDir: b.tmpDir()})
 	plan := &Plan{
-		OS: b.host.OS, Argv: c.Argv, Dir: b.dir.Path, Home: b.host.Home, TmpDir: b.tmpDir(),
+		OS: b.host.OS, Argv: c.Argv, Dir: b.dir.Path, Home: b.host.Home, TmpDir: b.tmpDir(), StateDir: b.host.StateDir,
 		Env: env, EnvChanges: changes,
 		Files:   b.files,
 		Found:   b.found,

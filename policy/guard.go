@@ -102,3 +102,19 @@ func (g glob) reached(p string) states {
 	})
 	return last
 }
+
+// Absent lists the literal rules that deny writing at a place that is not there,
+// inside a write root: what no mount holds.
+func (x *FileIndex) Absent() []string {
+	var paths []string
+	for _, r := range x.rules {
+		if r.Exists || r.Link || r.Pattern || r.Kind != Protect && r.Kind != DenyWrite && r.Kind != DenyRead {
+			continue
+		}
+		if x.Judge(ActCreate, r.Path, func(string) bool { return false }).Refuse {
+			paths = append(paths, r.Path)
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}

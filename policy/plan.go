@@ -37,6 +37,8 @@ type Plan struct {
 	Bwrap  string
 	Home   string
 	TmpDir string // where TMPDIR points, inside
+	// StateDir is gosrt's own, invisible inside. Empty: nothing can be kept.
+	StateDir string
 
 	// Weaknesses are what this plan does not hold on this host.
 	Weaknesses []Weakness

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -43,14 +44,19 @@ func startBackend(bwrap string, b backendConfig) (running, error) {
 	})
 	if err != nil {
 		guard.Close()
+		guard.Settle()
 		closePublished(published)
 		return running{}, diagnose(err, hostFacts())
 	}
 	publish(b, published, network)
 	return running{
 		wait: func() Result {
-			defer guard.Close()
-			return resultOf(p.Wait())
+			r := resultOf(p.Wait())
+			guard.Close()
+			for _, remark := range guard.Settle() {
+				r.Remarks = append(r.Remarks, fmt.Sprintf("%q: %s", remark.Path, remark.Text))
+			}
+			return r
 		},
 		signal:     p.Signal,
 		kill:       p.Kill,

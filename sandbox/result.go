@@ -39,6 +39,10 @@ type Result struct {
 	Detail string         // for NotFound and NotExecutable: what was tried
 	Plan   *policy.Plan   // nil when there was none
 	Time   time.Duration
+	// Remarks are about what the run left behind and a person should look at,
+	// one line each: a repository whose configuration runs programs, a protected
+	// file that a program outside made meanwhile.
+	Remarks []string
 }
 
 func (r Result) String() string {

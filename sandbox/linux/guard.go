@@ -17,6 +17,11 @@ const (
 	guardConnect
 )
 
+// makes says that a call of the kind can bring a name into being.
+func (k guardKind) makes() bool {
+	return k != guardTruncate && k != guardRemove && k != guardConnect
+}
+
 // nameArgs are the arguments that hold a name: the descriptor of the directory it
 // is relative to (-1: the working directory) and the address of its text.
 type nameArgs struct{ dir, path int }

@@ -47,6 +47,8 @@ type Guard struct {
 	diagMu sync.Mutex
 	diag   int // NETLINK_SOCK_DIAG inside; -1: none, and every socket counts as the host's
 
+	settler
+
 	mu sync.Mutex
 	// made are names that a call was let through to make, for file systems that
 	// do not know when a file was made; born are the new repositories.
@@ -66,8 +68,10 @@ func NewGuard(c GuardConfig) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Guard{config: c, arch: arch, calls: guardTable(arch), index: c.Plan.Files.Index(), began: coarseNow(),
-		made: map[string]bool{}, born: map[string]bool{}, bound: map[string]bool{}, diag: -1, connecting: make(chan struct{}, maxConnecting)}, nil
+	g := &Guard{config: c, arch: arch, calls: guardTable(arch), index: c.Plan.Files.Index(), began: coarseNow(),
+		made: map[string]bool{}, born: map[string]bool{}, bound: map[string]bool{}, diag: -1, connecting: make(chan struct{}, maxConnecting),
+		settler: settler{quarantine: quarantine{state: c.Plan.StateDir}, left: map[string]bool{}}}
+	return g, g.watchAbsent()
 }
 
 // coarseNow is the clock that inodes are stamped with, which lags by up to a tick.
@@ -177,6 +181,9 @@ func (g *Guard) answer(c Call) {
 	case errors.Is(err, errFailClosed):
 		g.listener.Fail(c.ID, unix.EACCES)
 	case err != nil || f == nil:
+		if call.kind.makes() {
+			g.making()
+		}
 		g.listener.Continue(c.ID)
 	case f.Refuse:
 		if g.listener.Valid(c.ID) {
@@ -187,6 +194,7 @@ func (g *Guard) answer(c Call) {
 		if g.listener.Valid(c.ID) {
 			g.report(c, call.call, f)
 		}
+		g.making()
 		g.listener.Continue(c.ID)
 	}
 }

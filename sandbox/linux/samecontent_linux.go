@@ -36,12 +36,16 @@ func (in inspection) replacesWithSame(from, to spot) bool {
 }
 
 func (v view) contents(s spot) ([]byte, bool) {
-	fd, err := unix.Openat2(v.root, s.path, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK,
-		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS})
+	return readRegular(v.root, s.path, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_SYMLINKS)
+}
+
+// readRegular reads a whole regular file of at most maxSame bytes.
+func readRegular(dir int, path string, resolve uint64) ([]byte, bool) {
+	fd, err := unix.Openat2(dir, path, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK, Resolve: resolve})
 	if err != nil {
 		return nil, false
 	}
-	f := os.NewFile(uintptr(fd), s.path)
+	f := os.NewFile(uintptr(fd), path)
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSame {
