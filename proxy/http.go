@@ -15,6 +15,10 @@ import (
 	"github.com/gosrt/gosrt/policy"
 )
 
+// SelfHost stands for gosrt itself in a plain request. No resolver knows it
+// (RFC 6761 section 6.4).
+const SelfHost = "gosrt.invalid"
+
 // contextKey marks values that travel in a request's context.
 type contextKey int
 
@@ -101,6 +105,8 @@ func (s *Server) front(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusInternalServerError, "BUG(gosrt): a request without its connection")
 	case r.Method == http.MethodConnect && client.captured.IsValid():
 		refuse(w, http.StatusMethodNotAllowed, "this is no proxy")
+	case s.Self != nil && r.URL.Host == SelfHost && !client.captured.IsValid():
+		s.Self.ServeHTTP(w, r)
 	case r.Method == http.MethodConnect:
 		s.serveCONNECT(w, r, client)
 	default:

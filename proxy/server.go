@@ -42,6 +42,8 @@ type Server struct {
 	OnViolation func(policy.Violation)
 	// OnConnect is told of each allowed connection when it ends. Nil: nobody is.
 	OnConnect func(Connection)
+	// Self answers plain requests for SelfHost. Nil: that host is as any other.
+	Self http.Handler
 	// UpstreamEnv looks up the caller's proxy variables for upstream = "env".
 	// Nil: none are set.
 	UpstreamEnv func(name string) string

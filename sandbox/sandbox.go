@@ -155,7 +155,7 @@ func (c *Cmd) start(plan *policy.Plan) (err error) {
 	c.proxy = &proxy.Server{
 		Network: plan.Network, Resolve: c.Resolve, Ask: c.Ask,
 		OnViolation: c.OnViolation, OnConnect: c.OnConnect,
-		UpstreamEnv: os.Getenv,
+		UpstreamEnv: os.Getenv, Self: selfServer(plan),
 	}
 	c.receiveSignals()
 	c.run, err = startBackend(c.Policy.Bwrap, backendConfig{

@@ -30,6 +30,7 @@ func TestDocs(t *testing.T) {
 	for name, text := range map[string]string{
 		"help":        "```\n" + helpText(t) + "```\n",
 		"exit status": exitTable(),
+		"limits":      limitsTable(),
 	} {
 		readme = replaceBlock(t, readme, name, text)
 	}
