@@ -28,6 +28,8 @@ type Host struct {
 type Support struct {
 	// Guard: seccomp user notification works (Linux 5.9 and later).
 	Guard bool
+	// Landlock: ABI 2 or later (Linux 5.19, and enabled at boot).
+	Landlock bool
 	// Transparent: gosrt may make its own network namespace and an nft redirect.
 	Transparent bool
 	// Why holds, for each false field by its name, what was missing.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -29,10 +30,24 @@ func newStdio(in io.Reader, out, errw io.Writer) (*stdio, error) {
 	if s.err = s.out; !sameWriter(out, errw) {
 		s.err, err = s.writer(errw)
 	}
+	if err == nil {
+		err = s.refuseDirectories()
+	}
 	if err != nil {
 		s.closeMine()
 	}
 	return s, err
+}
+
+// refuseDirectories: a directory that the caller opened leads to the host's own
+// mount of it, around everything that is mounted for the command.
+func (s *stdio) refuseDirectories() error {
+	for i, f := range []*os.File{s.in, s.out, s.err} {
+		if fi, err := f.Stat(); err == nil && fi.IsDir() {
+			return &RefusedError{Feature: fmt.Sprintf("descriptor %d", i), Got: fmt.Sprintf("%q is a directory: it would lead the command around its limits", f.Name()), Hint: "redirect it to a file or to /dev/null"}
+		}
+	}
+	return nil
 }
 
 // sameWriter lets one pipe serve both, so that the order of writes is kept.

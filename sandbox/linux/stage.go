@@ -15,11 +15,25 @@ const fdEmpty = stage.FDNext
 // NewStage derives the stage's value from the plan.
 func NewStage(p *policy.Plan) stage.Value {
 	return stage.Value{
-		Argv:   byteSlices(p.Argv),
-		Env:    byteSlices(p.Env),
-		Dir:    []byte(p.Dir),
-		Expect: expectations(p.Mounts),
+		Argv:     byteSlices(p.Argv),
+		Env:      byteSlices(p.Env),
+		Dir:      []byte(p.Dir),
+		Expect:   expectations(p.Mounts),
+		Writable: writable(p.Mounts),
 	}
+}
+
+// writable lists where the mounts let the command write. Read-only places inside
+// them stay the mounts' business.
+func writable(mounts []policy.Mount) [][]byte {
+	var out [][]byte
+	for _, m := range mounts {
+		switch m.Kind {
+		case policy.MountBind, policy.MountTmpfs, policy.MountDev, policy.MountProc:
+			out = append(out, []byte(m.Dest))
+		}
+	}
+	return out
 }
 
 // expectations lists the mounts that are still visible once all are in place: a

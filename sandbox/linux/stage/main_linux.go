@@ -145,7 +145,10 @@ func runCommand(v Value, early []Message) error {
 		return Send(FDControl, Message{Kind: MsgExit, Data: status.encode()})
 	}
 	relay := newSignalRelay(v.Grace)
-	pid, err := spawnNotified(v.Notify, path, stringsOf(v.Argv), stringsOf(v.Env))
+	pid, err := spawnConfined(v, path)
+	if errors.Is(err, errNotConfined) {
+		return err
+	}
 	if err != nil {
 		st := Status{NotExecutable: true, Detail: fmt.Sprintf("%q: %v", path, err)}
 		return Send(FDControl, Message{Kind: MsgExit, Data: st.encode()})
@@ -157,46 +160,55 @@ func runCommand(v Value, early []Message) error {
 	return Send(FDControl, Message{Kind: MsgExit, Data: reap(pid).encode()})
 }
 
-// errNoListener says that the command was not started because its calls could
-// not be notified.
-var errNoListener = errors.New("notification filter")
+// errNotConfined says that the command was not started because a limit that is
+// put on it alone could not be.
+var errNotConfined = errors.New("limit the command")
 
-// spawnNotified is spawn from a thread that carries the notification filter, so
-// that the command inherits it and the stage's other threads, this one among
-// them, do not wait for the supervisor. The thread ends with its goroutine.
-func spawnNotified(filter []Instruction, path string, argv, env []string) (pid int, err error) {
-	if len(filter) == 0 {
-		return spawn(path, argv, env)
-	}
-	listener, installed := make(chan int), make(chan error)
-	sent, done := make(chan struct{}), make(chan struct{})
+// spawnConfined starts the command from a thread that carries the notification
+// filter and the Landlock domain, so that the command inherits them while the
+// stage's other threads, this one among them, do not wait for the supervisor.
+// The thread ends with its goroutine.
+func spawnConfined(v Value, path string) (pid int, err error) {
+	listener, sent, done := make(chan int, 1), make(chan error, 1), make(chan struct{})
 	go func() {
+		defer close(done)
 		runtime.LockOSThread()
-		fd, fault := InstallNotify(filter)
-		listener <- fd
-		installed <- fault
-		<-sent
-		pid, err = spawn(path, argv, env)
-		close(done)
+		fault := confine(v, listener)
+		close(listener)
+		if fault = errors.Join(fault, <-sent); fault != nil {
+			pid, err = -1, fmt.Errorf("%w: %v", errNotConfined, fault)
+			return
+		}
+		pid, err = spawn(path, stringsOf(v.Argv), stringsOf(v.Env))
 	}()
-	fd, fault := <-listener, <-installed
-	if fault == nil {
-		fault = Send(FDControl, Message{Kind: MsgNotify, FDs: []int{fd}})
+	if fd, ok := <-listener; ok {
+		sent <- Send(FDControl, Message{Kind: MsgNotify, FDs: []int{fd}})
 		unix.Close(fd)
-	}
-	if fault != nil {
-		return -1, fmt.Errorf("%w: %v", errNoListener, fault)
 	}
 	close(sent)
 	<-done
 	return pid, err
 }
 
+// confine limits this thread. Landlock comes first: with the notification filter
+// on, opening the writable places would wait for the supervisor.
+func confine(v Value, listener chan<- int) error {
+	if err := landlock(v.Writable); err != nil {
+		return err
+	}
+	if len(v.Notify) == 0 {
+		return nil
+	}
+	fd, err := InstallNotify(v.Notify)
+	if err == nil {
+		listener <- fd
+	}
+	return err
+}
+
 // spawn starts the command with every signal unblocked and at its default. A
 // file without a magic number is handed to /bin/sh, as execvp(3) does.
 func spawn(path string, argv, env []string) (int, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	var none unix.Sigset_t
 	unix.PthreadSigmask(unix.SIG_SETMASK, &none, nil)
 	attr := &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}}

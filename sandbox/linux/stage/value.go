@@ -28,6 +28,9 @@ type Value struct {
 	Dir  []byte
 	// Expect is what must be mounted where before the command may start.
 	Expect []Expect
+	// Writable are the places beneath which files may be opened for writing, for
+	// Landlock; the mounts say the same.
+	Writable [][]byte
 	// Filter is the static seccomp filter, Notify the one whose calls the
 	// supervisor answers; empty: none.
 	Filter, Notify []Instruction

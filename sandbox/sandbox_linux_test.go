@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gosrt/gosrt/policy"
+	"github.com/gosrt/gosrt/sandbox/linux/stage"
 )
 
 // need skips where this host cannot run the sandbox, and fails there when
@@ -376,6 +377,94 @@ func TestBrokenBwrap(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(h.work, "ran")); err == nil {
 			t.Errorf("%q: the command ran", script)
+		}
+	}
+}
+
+// A read-only mount does not keep a FIFO on it from being written into, and a
+// standard descriptor leads back to the host's own mount: Landlock closes both.
+func TestNoWayAroundTheMounts(t *testing.T) {
+	h := newHome(t)
+	if !stage.LandlockSupported() {
+		t.Skip("this kernel has no Landlock; the plan says so as no-landlock")
+	}
+	place, err := os.MkdirTemp("/var/tmp", "gosrt-test-") // /tmp is another inside
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(place)
+	outside := filepath.Join(place, "fifo")
+	for _, path := range []string{outside, filepath.Join(h.work, "fifo")} {
+		if err := syscall.Mkfifo(path, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		reader, err := os.OpenFile(path, os.O_RDWR, 0) // so that no writer waits
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+	}
+	if out, err := h.sh(t, "echo x > fifo"); err != nil {
+		t.Errorf("control: a FIFO in the write root: %v: %s", err, out)
+	}
+	if out, err := h.sh(t, "echo x > "+outside); err == nil || !strings.Contains(out, "Permission denied") {
+		t.Errorf("a FIFO outside was written: %v: %s", err, out)
+	}
+
+	file := filepath.Join(place, "input")
+	if err := os.WriteFile(file, []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	for _, script := range []string{"echo x > /proc/self/fd/0", "echo x >> /dev/stdin", "truncate -s 0 /proc/self/fd/0", "exec 5<>/proc/self/fd/0"} {
+		c := h.command(t.Context(), "sh", "-c", script)
+		c.Stdin = in
+		if out, err := c.CombinedOutput(); err == nil {
+			t.Errorf("%s: succeeded: %s", script, out)
+		}
+	}
+	if data, _ := os.ReadFile(file); string(data) != "mine" {
+		t.Errorf("the file that was standard input holds %q", data)
+	}
+}
+
+func TestOutputMayBeReopened(t *testing.T) {
+	h := newHome(t)
+	out, err := os.Create(filepath.Join(h.dir, "output"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	c := h.command(t.Context(), "sh", "-c", "echo a > /dev/stdout; echo b >> /proc/self/fd/2; echo c > /dev/null")
+	c.Stdout, c.Stderr = out, out
+	if err := c.Run(); err != nil {
+		t.Error(err)
+	}
+	if data, _ := os.ReadFile(out.Name()); string(data) != "a\nb\n" {
+		t.Errorf("got %q", data)
+	}
+}
+
+func TestDirectoryAsInputIsRefused(t *testing.T) {
+	h := newHome(t)
+	dir, err := os.Open(h.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	c := h.command(t.Context(), "sh", "-c", "touch /proc/self/fd/0/evil; touch ran")
+	c.Stdin = dir
+	var refused *RefusedError
+	if err := c.Run(); !errors.As(err, &refused) {
+		t.Errorf("error %v, want a refusal", err)
+	}
+	for _, path := range []string{filepath.Join(h.dir, "evil"), filepath.Join(h.work, "ran")} {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s exists", path)
 		}
 	}
 }
