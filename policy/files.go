@@ -274,9 +274,12 @@ func (x *FileIndex) DecideRemove(path string) Decision {
 		return hit{&r, r.Path}.decide(Deny, fmt.Sprintf("it holds %q", r.Path))
 	}
 	for r := range x.at(path) {
-		if r.Kind == AllowWrite {
+		if r.Kind == AllowWrite && x.DecideWrite(parent(path)).Verdict != Allow {
 			return hit{r, r.Path}.decide(Deny, "a write root itself stays where it is")
 		}
+	}
+	if dir := parent(path); !x.readable(dir) { // it was opened by name
+		return x.hiding(dir)
 	}
 	return x.DecideWrite(path)
 }

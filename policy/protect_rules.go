@@ -64,7 +64,9 @@ func (b *builder) rowDirs(row Protected, roots []FileRule, repos []repo) []strin
 	var dirs []string
 	if row.Where&AtRoot != 0 {
 		for _, r := range roots {
-			dirs = append(dirs, r.Path)
+			if r.Dir {
+				dirs = append(dirs, r.Path)
+			}
 		}
 	}
 	if row.Where&AtHome != 0 && b.host.Home != "" {
