@@ -99,7 +99,10 @@ func hostFacts() facts {
 		apparmorUserns: read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
 		usernsClone:    read("/proc/sys/kernel/unprivileged_userns_clone"),
 		maxUserns:      read("/proc/sys/user/max_user_namespaces"),
+		osrelease:      read("/proc/sys/kernel/osrelease"),
 		container:      inContainer(),
+		unit:           os.Getenv("INVOCATION_ID") != "" && os.Getenv("XDG_SESSION_ID") == "", // systemd.exec(5)
+		github:         os.Getenv("GITHUB_ACTIONS") == "true",
 	}
 }
 

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"context"
+	"io"
 	"runtime"
 
 	"github.com/gosrt/gosrt/policy"
@@ -23,9 +24,12 @@ func noBackend() error {
 	}
 }
 
-func probeBackend(context.Context) []Check {
+func probeBackend(context.Context, []string) []Check {
 	return []Check{{Name: "backend", Status: CheckError, Message: noBackend().Error()}}
 }
+
+// ProbeInside has nothing to try here.
+func ProbeInside(io.Writer) error { return noBackend() }
 
 func support() policy.Support { return policy.Support{} }
 

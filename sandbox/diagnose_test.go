@@ -17,6 +17,12 @@ func TestDiagnose(t *testing.T) {
 		{"Debian hardened", "bwrap: No permissions to create new namespace", facts{usernsClone: "0\n"}, "user namespaces", "kernel.unprivileged_userns_clone=1"},
 		{"no user namespaces left", "bwrap: Creating new namespace failed: No space left on device", facts{maxUserns: "0"}, "user namespaces", "max_user_namespaces"},
 		{"Docker", "bwrap: Can't mount proc on /newroot/proc: Operation not permitted", facts{container: true, apparmorUserns: "0"}, "namespaces inside a container", "docker run"},
+		{"GitHub runner", "bwrap: setting up uid map: Permission denied", facts{apparmorUserns: "1", github: true}, "user namespaces", "apparmor_restrict_unprivileged_userns=0"},
+		{"Arch hardened", "bwrap: No permissions to create new namespace", facts{usernsClone: "0"}, "user namespaces", "unprivileged_userns_clone=1"},
+		{"Fedora without user namespaces", "bwrap: Creating new namespace failed: No space left on device", facts{maxUserns: "0"}, "user namespaces", "max_user_namespaces"},
+		{"WSL 1", "bwrap: Creating new namespace failed: Invalid argument", facts{osrelease: "4.4.0-19041-Microsoft"}, "namespaces", "wsl --set-version"},
+		{"WSL 2 is Linux", "bwrap: loopback: Operation not permitted", facts{osrelease: "5.15.0-microsoft-standard-WSL2"}, "the sandbox could not be put up", ""},
+		{"systemd unit", "bwrap: Creating new namespace failed: Operation not permitted", facts{unit: true}, "namespaces inside a systemd unit", "RestrictNamespaces"},
 		{"something else", "bwrap: Can't find source path /gone: No such file or directory", facts{apparmorUserns: "1"}, "the sandbox could not be put up", ""},
 	} {
 		var refused *RefusedError

@@ -20,6 +20,7 @@ const (
 	CheckError   CheckStatus = "error"
 )
 
-// Probe finds out what this host can enforce, by doing it in a throw-away
-// sandbox. It changes nothing.
-func Probe(ctx context.Context) []Check { return probeBackend(ctx) }
+// Probe finds out what this host can enforce, by trying to get out of a throw-away
+// sandbox. Inside is the command that tries: a program that does nothing but call
+// ProbeInside. Whatever is made for it is removed.
+func Probe(ctx context.Context, inside []string) []Check { return probeBackend(ctx, inside) }

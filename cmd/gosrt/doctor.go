@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"text/tabwriter"
 	"time"
 
@@ -15,18 +16,28 @@ import (
 // doctorLimit ends a probe that hangs; each takes milliseconds.
 const doctorLimit = 10 * time.Second
 
+// insideFlag makes doctor the probe that it runs in a sandbox.
+const insideFlag = "inside"
+
 func newDoctor(a *app) *cobra.Command {
-	asJSON := false
+	asJSON, inside := false, false
 	cmd := &cobra.Command{
 		Use:   "doctor [--json]",
 		Short: "probe what this host can enforce",
 		Long: `Probe what this host can enforce, by trying it in a throw-away sandbox, and say
 what is missing and how to get it. The status is 0 when a default run would be
-held in full, and 1 otherwise.`,
+held in full, and 1 otherwise; a warning names a feature that is missing.`,
 		Args:                  cobra.NoArgs,
 		DisableFlagsInUseLine: true,
-		RunE:                  func(*cobra.Command, []string) error { return a.doctor(asJSON) },
+		RunE: func(*cobra.Command, []string) error {
+			if inside {
+				return sandbox.ProbeInside(a.Out)
+			}
+			return a.doctor(asJSON)
+		},
 	}
+	cmd.Flags().BoolVar(&inside, insideFlag, false, "")
+	_ = cmd.Flags().MarkHidden(insideFlag)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON; fields are only ever added")
 	return cmd
 }
@@ -34,10 +45,14 @@ held in full, and 1 otherwise.`,
 func (a *app) doctor(asJSON bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), doctorLimit)
 	defer cancel()
-	checks := sandbox.Probe(ctx)
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	checks := sandbox.Probe(ctx, []string{self, "doctor", "--" + insideFlag})
 	status := exitOK
 	for _, c := range checks {
-		if c.Status != sandbox.CheckOK {
+		if c.Status == sandbox.CheckError {
 			status = exitProblem
 		}
 	}
