@@ -71,7 +71,7 @@ func NewGuard(c GuardConfig) (*Guard, error) {
 	g := &Guard{config: c, arch: arch, calls: guardTable(arch), index: c.Plan.Files.Index(), began: coarseNow(),
 		made: map[string]bool{}, born: map[string]bool{}, bound: map[string]bool{}, diag: -1, connecting: make(chan struct{}, maxConnecting),
 		settler: settler{quarantine: quarantine{state: c.Plan.StateDir}, left: map[string]bool{}}}
-	return g, g.watchAbsent()
+	return g, nil
 }
 
 // coarseNow is the clock that inodes are stamped with, which lags by up to a tick.
@@ -351,10 +351,16 @@ func (in inspection) open(v view, flags uint64) (*finding, error) {
 	case exclusive:
 		return in.absent(policy.ActCreate, s), nil
 	}
+	// Whether it exists matters only where something is denied: a name that may be
+	// made may be written.
+	f := in.judge(policy.ActCreate, s)
+	if f == nil {
+		return nil, nil
+	}
 	switch v.kind(s) {
 	case 0:
 		if create {
-			return in.judge(policy.ActCreate, s), nil
+			return f, nil
 		}
 	case unix.S_IFREG:
 		if writes {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,11 +18,6 @@ import (
 // What a caller that races the check has made is put away: at once while the
 // command runs, and what is left when it is dead.
 
-// racing is how long after a creating call was let through what appears is taken
-// for the command's. The call itself takes microseconds; the event can be late on
-// a busy machine.
-const racing = 100 * time.Millisecond
-
 // Remark is something about the host's tree that the user should look at after
 // the run. Nothing was denied.
 type Remark struct {
@@ -32,39 +27,85 @@ type Remark struct {
 
 // settler holds what a run leaves behind.
 type settler struct {
+	watching   sync.Once
+	absent     []string // protected names to watch and to settle; empty until something was made
 	watcher    *watcher
 	quarantine quarantine
-	lastMade   atomic.Int64 // when a creating call was last let through; Unix nanoseconds
-	remarks    []Remark     // of the watcher's goroutine until it ends
+	activity   activity
+	remarks    []Remark // of the watcher's goroutine until it ends
 	left       map[string]bool
 }
 
-// watchAbsent starts watching before the command does.
-func (g *Guard) watchAbsent() error {
-	absent := g.index.Absent()
-	if len(absent) == 0 {
-		return nil
-	}
-	w, err := newWatcher(absent, g.appeared)
+// making notes that a call which makes a name is about to continue. The first one
+// starts the watch: a run that makes nothing need not pay for it, and what was
+// there by then is not the command's.
+func (g *Guard) making() {
+	g.activity.note(time.Now())
+	g.watching.Do(g.watchAbsent)
+}
+
+// watchAbsent begins to watch. Where the kernel gives no more watches, what is
+// left at the end is put away all the same.
+func (g *Guard) watchAbsent() {
+	g.lookAround()
+	w, err := newWatcher(g.absent, g.appeared)
 	if err != nil {
-		return fmt.Errorf("watch for protected names: %w", err)
+		return
 	}
 	g.watcher = w
 	go w.run()
-	return nil
 }
 
-// making notes that a call which makes a name is about to continue.
-func (g *Guard) making() { g.lastMade.Store(time.Now().UnixNano()) }
+// lookAround takes the absent names that are there by now for the host's: the
+// command has made nothing yet.
+func (g *Guard) lookAround() {
+	g.absent = g.index.Absent()
+	for _, path := range g.absent {
+		var st unix.Stat_t
+		if unix.Lstat(path, &st) == nil {
+			g.leave(path)
+		}
+	}
+}
+
+// leave remembers that a protected name is not the command's.
+func (g *Guard) leave(path string) {
+	if g.left[path] {
+		return
+	}
+	g.left[path] = true
+	g.remarks = append(g.remarks, Remark{path, "a program outside made it during the run; it was left alone"})
+}
 
 // appeared decides whose a protected name is that has just appeared.
 func (g *Guard) appeared(dir *os.File, name, path string) {
-	if time.Since(time.Unix(0, g.lastMade.Load())) > racing {
-		g.left[path] = true
-		g.remarks = append(g.remarks, Remark{path, "a program outside made it during the run; it was left alone"})
-		return
+	g.decideWhose(dir, name, path, "it appeared while the command was making files, although its name is refused")
+}
+
+// decideWhose puts a name away that appeared while the command was making names.
+// When that was is written in the file; what a program outside makes in the very
+// moment is put away too, and named.
+func (g *Guard) decideWhose(dir *os.File, name, path, why string) {
+	switch t, err := g.appearedAt(dir, name); {
+	case errors.Is(err, unix.ENOENT): // gone already
+	case err == nil && !g.activity.covers(t):
+		g.leave(path)
+	default:
+		g.putAway(dir, name, path, why)
 	}
-	g.putAway(dir, name, path, "it appeared while the command was making files, although its name is refused")
+}
+
+// appearedAt is when a file was made, or, for one that is older than the run,
+// when its name was last changed.
+func (g *Guard) appearedAt(dir *os.File, name string) (time.Time, error) {
+	var st unix.Statx_t
+	if err := unix.Statx(int(dir.Fd()), name, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME|unix.STATX_CTIME, &st); err != nil {
+		return time.Time{}, err
+	}
+	if made := time.Unix(st.Btime.Sec, int64(st.Btime.Nsec)); st.Mask&unix.STATX_BTIME != 0 && !made.Before(g.began) {
+		return made, nil
+	}
+	return time.Unix(st.Ctime.Sec, int64(st.Ctime.Nsec)), nil
 }
 
 // putAway moves a name into quarantine and reports it.
@@ -90,22 +131,23 @@ func (g *Guard) Settle() []Remark {
 	if g == nil {
 		return nil
 	}
+	g.watching.Do(g.lookAround) // a run that made nothing
 	if g.watcher != nil {
 		g.watcher.drain()
-		for _, path := range g.watcher.absent {
-			if !g.left[path] {
-				g.settlePath(path, "it was there when the command had ended, although its name is refused")
-			}
+		defer g.watcher.close()
+	}
+	for _, path := range g.absent {
+		if !g.left[path] {
+			g.settlePath(path, "it was there when the command had ended, although its name is refused", g.decideWhose)
 		}
-		g.watcher.close()
 	}
 	g.settleRepositories()
 	g.quarantine.close()
 	return g.remarks
 }
 
-// settlePath puts a path away if it is there.
-func (g *Guard) settlePath(path, why string) {
+// settlePath hands a path to settle if it is there.
+func (g *Guard) settlePath(path, why string, settle func(dir *os.File, name, path, why string)) {
 	dir, err := openPlain(filepath.Dir(path))
 	if err != nil {
 		return
@@ -113,7 +155,7 @@ func (g *Guard) settlePath(path, why string) {
 	defer dir.Close()
 	var st unix.Stat_t
 	if unix.Fstatat(int(dir.Fd()), filepath.Base(path), &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
-		g.putAway(dir, filepath.Base(path), path, why)
+		settle(dir, filepath.Base(path), path, why)
 	}
 }
 
@@ -190,7 +232,7 @@ func (g *Guard) settlePointer(path string) {
 	if real, err := filepath.EvalSymlinks(git); err == nil && g.index.Judge(policy.ActCreate, real+"/hooks/x", never).Verdict != policy.Allow {
 		return
 	}
-	g.settlePath(path, fmt.Sprintf("it leads git on the host to %q, where the command could write hooks", git))
+	g.settlePath(path, fmt.Sprintf("it leads git on the host to %q, where the command could write hooks", git), g.putAway)
 }
 
 func absolute(dir, path string) string {
