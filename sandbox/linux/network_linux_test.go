@@ -495,17 +495,17 @@ func TestKernelManySockets(t *testing.T) {
 
 func TestSocketsOf(t *testing.T) {
 	for name, m := range map[string]stage.Message{
-		"too few":            {Data: []byte(`[0]`), FDs: []int{-5}},
-		"too many":           {Data: []byte(`[0,0,0]`), FDs: []int{-5, -5, -5}},
-		"descriptor missing": {Data: []byte(`[0,0]`), FDs: []int{-5}},
-		"descriptor spare":   {Data: []byte(`[0,1]`), FDs: []int{-5, -5}},
-		"not JSON":           {Data: []byte(`[0,`)},
+		"too few":            {Data: []byte{1, 0}, FDs: []int{-5}},
+		"too many":           {Data: []byte{3, 0, 0, 0}, FDs: []int{-5, -5, -5}},
+		"descriptor missing": {Data: []byte{2, 0, 0}, FDs: []int{-5}},
+		"descriptor spare":   {Data: []byte{2, 0, 1}, FDs: []int{-5, -5}},
+		"cut short":          {Data: []byte{2, 0}},
 	} {
 		if got, err := socketsOf(m, 2); err == nil {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	got, err := socketsOf(stage.Message{Data: []byte(`[93,0]`), FDs: []int{7}}, 2)
+	got, err := socketsOf(stage.Message{Data: []byte{2, 93, 0}, FDs: []int{7}}, 2)
 	if err != nil || !slices.Equal(got, []inside{{-1, 93}, {7, 0}}) {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -115,11 +114,7 @@ func (s *stageSockets) open(specs ...stage.SocketSpec) ([]inside, error) {
 }
 
 func (s *stageSockets) ask(specs []stage.SocketSpec) ([]inside, error) {
-	data, err := json.Marshal(specs)
-	if err != nil {
-		return nil, err
-	}
-	if err := stage.Send(int(s.control.Fd()), stage.Message{Kind: stage.MsgOpen, Data: data}); err != nil {
+	if err := stage.Send(int(s.control.Fd()), stage.Message{Kind: stage.MsgOpen, Data: stage.EncodeSpecs(specs)}); err != nil {
 		return nil, fmt.Errorf("%w: %v", errStageEnded, err)
 	}
 	m, ok := <-s.answers
@@ -136,8 +131,8 @@ func (s *stageSockets) ask(specs []stage.SocketSpec) ([]inside, error) {
 
 // socketsOf puts the descriptors of an answer at their places.
 func socketsOf(m stage.Message, want int) ([]inside, error) {
-	var faults []unix.Errno
-	if err := json.Unmarshal(m.Data, &faults); err != nil {
+	faults, err := stage.DecodeFaults(m.Data)
+	if err != nil {
 		return nil, err
 	}
 	rest, got := m.FDs, []inside{}

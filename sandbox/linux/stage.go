@@ -15,9 +15,9 @@ const fdEmpty = stage.FDNext
 // NewStage derives the stage's value from the plan.
 func NewStage(p *policy.Plan) stage.Value {
 	return stage.Value{
-		Argv:     byteSlices(p.Argv),
-		Env:      byteSlices(p.Env),
-		Dir:      []byte(p.Dir),
+		Argv:     p.Argv,
+		Env:      p.Env,
+		Dir:      p.Dir,
 		Expect:   expectations(p.Mounts),
 		Writable: writable(p.Mounts),
 	}
@@ -25,12 +25,12 @@ func NewStage(p *policy.Plan) stage.Value {
 
 // writable lists where the mounts let the command write. Read-only places inside
 // them stay the mounts' business.
-func writable(mounts []policy.Mount) [][]byte {
-	var out [][]byte
+func writable(mounts []policy.Mount) []string {
+	var out []string
 	for _, m := range mounts {
 		switch m.Kind {
 		case policy.MountBind, policy.MountTmpfs, policy.MountDev, policy.MountProc:
-			out = append(out, []byte(m.Dest))
+			out = append(out, m.Dest)
 		}
 	}
 	return out
@@ -46,7 +46,7 @@ func expectations(mounts []policy.Mount) []stage.Expect {
 			continue
 		}
 		later[m.Dest] = true
-		e := stage.Expect{Dest: []byte(m.Dest)}
+		e := stage.Expect{Dest: m.Dest}
 		if m.Kind == policy.MountBind || m.Kind == policy.MountROBind {
 			e.Dev, e.Ino = m.Dev, m.Ino
 		}
@@ -66,12 +66,4 @@ func buried(p string, dests map[string]bool) bool {
 		}
 		p = path.Dir(p)
 	}
-}
-
-func byteSlices(list []string) [][]byte {
-	out := make([][]byte, len(list))
-	for i, s := range list {
-		out[i] = []byte(s)
-	}
-	return out
 }

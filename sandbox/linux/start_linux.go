@@ -190,7 +190,7 @@ func bwrapCommand(c Config, control *os.File) (*exec.Cmd, []*os.File, error) {
 	cmd := &exec.Cmd{
 		Path:        c.Bwrap,
 		Args:        []string{"bwrap", "--args", fmt.Sprint(stage.FDArgs), "--", fmt.Sprintf("/proc/self/fd/%d", stage.FDSelf), stage.Word},
-		Env:         []string{}, // the loader that starts bwrap must see nothing of the caller's
+		Env:         stageEnv,
 		Dir:         "/",
 		Stdin:       c.Stdin,
 		Stdout:      c.Stdout,
@@ -199,6 +199,13 @@ func bwrapCommand(c Config, control *os.File) (*exec.Cmd, []*os.File, error) {
 	}
 	return cmd, files, nil
 }
+
+// stageEnv is the whole environment of bwrap and the stage: the loader that starts
+// bwrap must see nothing of the caller's. The stage is small and mostly waits,
+// so its Go runtime needs neither a second processor nor to collect before it
+// holds this much; both cost each start a part of a millisecond. The command's
+// environment is part of the Value.
+var stageEnv = []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=16MiB"}
 
 func stageValue(c Config) ([]byte, error) {
 	arch, err := ArchOf(runtime.GOARCH)
@@ -215,7 +222,7 @@ func stageValue(c Config) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return s.Encode()
+	return s.Encode(), nil
 }
 
 // memfd returns an anonymous file holding data, read from its start.

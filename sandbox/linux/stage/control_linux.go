@@ -31,10 +31,6 @@ const (
 	MsgReady      Kind = 'R' // the network is as the plan wants it; the command may start
 )
 
-// maxMessage is far above any payload (error texts are cut) and below the
-// default socket buffer (net.core.wmem_default, 212992).
-const maxMessage = 16 << 10
-
 // MaxFDs bounds the descriptors of one message; SCM_MAX_FD is 253 (scm.h).
 const MaxFDs = 64
 

@@ -41,7 +41,7 @@ func landlockABI() int {
 // landlock confines this thread, and so what it forks, to writing beneath the
 // writable places and into the standard descriptors that are open for it. It
 // does nothing on a kernel without: the supervisor has said so as a weakness.
-func landlock(writable [][]byte) error {
+func landlock(writable []string) error {
 	abi := landlockABI()
 	if abi < landlockMinimum {
 		return nil
@@ -56,7 +56,7 @@ func landlock(writable [][]byte) error {
 	}
 	defer unix.Close(ruleset)
 	for _, path := range writable {
-		fd, err := unix.Open(string(path), unix.O_PATH|unix.O_CLOEXEC, 0)
+		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return fmt.Errorf("landlock: %q: %w", path, err)
 		}

@@ -69,7 +69,7 @@ func runStage() error {
 	if err != nil {
 		return err
 	}
-	if err := os.Chdir(string(v.Dir)); err != nil {
+	if err := os.Chdir(v.Dir); err != nil {
 		return fmt.Errorf("enter the working directory: %w", err)
 	}
 	if err := restrict(v); err != nil {
@@ -117,7 +117,7 @@ func settleDescriptors() error {
 func verifyMounts(expect []Expect) error {
 	for _, e := range expect {
 		var st unix.Statx_t
-		dest := string(e.Dest)
+		dest := e.Dest
 		err := unix.Statx(unix.AT_FDCWD, dest, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_INO, &st)
 		switch {
 		case errors.Is(err, unix.EACCES):
@@ -140,7 +140,7 @@ func restrict(v Value) error { return Install(v.Filter) }
 // runCommand starts the command, waits for it as pid 1 and reports its end.
 // early is what the supervisor sent before there was a command.
 func runCommand(v Value, early []Message) error {
-	path, status := lookUp(stringsOf(v.Env), string(v.Argv[0]))
+	path, status := lookUp(v.Env, v.Argv[0])
 	if status != nil {
 		return Send(FDControl, Message{Kind: MsgExit, Data: status.encode()})
 	}
@@ -179,7 +179,7 @@ func spawnConfined(v Value, path string) (pid int, err error) {
 			pid, err = -1, fmt.Errorf("%w: %v", errNotConfined, fault)
 			return
 		}
-		pid, err = spawn(path, stringsOf(v.Argv), stringsOf(v.Env))
+		pid, err = spawn(path, v.Argv, v.Env)
 	}()
 	if fd, ok := <-listener; ok {
 		sent <- Send(FDControl, Message{Kind: MsgNotify, FDs: []int{fd}})
@@ -292,12 +292,4 @@ func lookupEnv(env []string, name string) string {
 		}
 	}
 	return ""
-}
-
-func stringsOf(list [][]byte) []string {
-	out := make([]string, len(list))
-	for i, b := range list {
-		out[i] = string(b)
-	}
-	return out
 }

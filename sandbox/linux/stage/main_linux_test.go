@@ -85,7 +85,7 @@ func TestVerifyMounts(t *testing.T) {
 	if err := unix.Lstat("/proc", &st); err != nil {
 		t.Fatal(err)
 	}
-	good := Expect{Dest: []byte("/proc"), Dev: st.Dev, Ino: st.Ino}
+	good := Expect{Dest: "/proc", Dev: st.Dev, Ino: st.Ino}
 	other := good
 	other.Ino++
 	link := filepath.Join(dir, "link")
@@ -98,11 +98,11 @@ func TestVerifyMounts(t *testing.T) {
 		ok   bool
 	}{
 		{"a mount", good, true},
-		{"any file", Expect{Dest: []byte("/proc")}, true},
+		{"any file", Expect{Dest: "/proc"}, true},
 		{"another file", other, false},
-		{"not a mount", Expect{Dest: []byte(dir)}, false},
-		{"a link to the mount", Expect{Dest: []byte(link)}, false},
-		{"missing", Expect{Dest: []byte(dir + "/nope")}, false},
+		{"not a mount", Expect{Dest: dir}, false},
+		{"a link to the mount", Expect{Dest: link}, false},
+		{"missing", Expect{Dest: dir + "/nope"}, false},
 	} {
 		if err := verifyMounts([]Expect{tt.e}); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", tt.name, err)

@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -20,8 +19,8 @@ const MaxSockets = MaxFDs
 // needs of the inside: it shapes and uses the sockets from where it is. What
 // could not be made is an errno at its place.
 func OpenSockets(m Message) error {
-	var specs []SocketSpec
-	if err := json.Unmarshal(m.Data, &specs); err != nil {
+	specs, err := decodeSpecs(m.Data)
+	if err != nil {
 		return fmt.Errorf("sockets to open: %w", err)
 	}
 	faults := make([]unix.Errno, len(specs))
@@ -39,11 +38,39 @@ func OpenSockets(m Message) error {
 		}
 		fds = append(fds, fd)
 	}
-	data, err := json.Marshal(faults)
-	if err != nil {
-		return err
-	}
-	return Send(FDControl, Message{Kind: MsgSockets, Data: data, FDs: fds})
+	return Send(FDControl, Message{Kind: MsgSockets, Data: encodeFaults(faults), FDs: fds})
+}
+
+// EncodeSpecs is the payload of MsgOpen.
+func EncodeSpecs(specs []SocketSpec) []byte {
+	var w writer
+	writeList(&w, specs, func(s SocketSpec) {
+		w.number(uint64(s.Domain))
+		w.number(uint64(s.Type))
+		w.number(uint64(s.Protocol))
+	})
+	return w
+}
+
+func decodeSpecs(data []byte) ([]SocketSpec, error) {
+	r := reader{rest: data}
+	specs := readList(&r, func() SocketSpec {
+		return SocketSpec{Domain: int(r.number()), Type: int(r.number()), Protocol: int(r.number())}
+	})
+	return specs, r.end()
+}
+
+func encodeFaults(faults []unix.Errno) []byte {
+	var w writer
+	writeList(&w, faults, func(e unix.Errno) { w.number(uint64(e)) })
+	return w
+}
+
+// DecodeFaults reads the payload of MsgSockets: an errno for each socket.
+func DecodeFaults(data []byte) ([]unix.Errno, error) {
+	r := reader{rest: data}
+	faults := readList(&r, func() unix.Errno { return unix.Errno(r.number()) })
+	return faults, r.end()
 }
 
 // ServeSockets answers the supervisor until it says that the network is ready.

@@ -1,9 +1,6 @@
 package stage
 
-import (
-	"encoding/json"
-	"syscall"
-)
+import "syscall"
 
 // Status is how the command ended, or why it never ran.
 type Status struct {
@@ -22,12 +19,23 @@ type Status struct {
 }
 
 func (s Status) encode() []byte {
-	data, _ := json.Marshal(s) // plain fields: cannot fail
-	return data
+	var w writer
+	w.flag(s.Ran)
+	w.number(uint64(s.Code))
+	w.number(uint64(s.Signal))
+	w.flag(s.Core)
+	w.flag(s.Missing)
+	w.flag(s.NotExecutable)
+	w.text(s.Detail[:min(len(s.Detail), maxMessage/2)])
+	return w
 }
 
 // DecodeStatus reads the payload of MsgExit.
-func DecodeStatus(data []byte) (s Status, err error) {
-	err = json.Unmarshal(data, &s)
-	return s, err
+func DecodeStatus(data []byte) (Status, error) {
+	r := reader{rest: data}
+	s := Status{
+		Ran: r.flag(), Code: int(r.number()), Signal: syscall.Signal(r.number()), Core: r.flag(),
+		Missing: r.flag(), NotExecutable: r.flag(), Detail: r.text(),
+	}
+	return s, r.end()
 }

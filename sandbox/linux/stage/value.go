@@ -1,7 +1,7 @@
 package stage
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -21,16 +21,20 @@ const (
 // os.Args[1], never in the environment, which the caller controls.
 const Word = "gosrt-stage"
 
+// maxMessage is far above any payload (error texts are cut) and below the
+// default socket buffer (net.core.wmem_default, 212992).
+const maxMessage = 16 << 10
+
 // Value is all that the stage receives: values, no policy to decide by.
 type Value struct {
-	Argv [][]byte // the command; bytes, since arguments need not be UTF-8
-	Env  [][]byte
-	Dir  []byte
+	Argv []string // the command; any bytes but NUL
+	Env  []string
+	Dir  string
 	// Expect is what must be mounted where before the command may start.
 	Expect []Expect
 	// Writable are the places beneath which files may be opened for writing, for
 	// Landlock; the mounts say the same.
-	Writable [][]byte
+	Writable []string
 	// Filter is the static seccomp filter, Notify the one whose calls the
 	// supervisor answers; empty: none.
 	Filter, Notify []Instruction
@@ -41,7 +45,7 @@ type Value struct {
 // Expect is one mount that the stage verifies from inside. What was checked at
 // compile time is thereby what is mounted, whoever renamed what in between.
 type Expect struct {
-	Dest []byte
+	Dest string
 	// Dev and Ino identify the file; both zero accept any file.
 	Dev, Ino uint64
 }
@@ -55,16 +59,52 @@ type Instruction struct {
 }
 
 // Encode returns the bytes to send down as FDValue.
-func (v Value) Encode() ([]byte, error) { return json.Marshal(v) }
+func (v Value) Encode() []byte {
+	var w writer
+	writeList(&w, v.Argv, w.text)
+	writeList(&w, v.Env, w.text)
+	w.text(v.Dir)
+	writeList(&w, v.Expect, func(e Expect) {
+		w.text(e.Dest)
+		w.number(e.Dev)
+		w.number(e.Ino)
+	})
+	writeList(&w, v.Writable, w.text)
+	writeList(&w, v.Filter, w.instruction)
+	writeList(&w, v.Notify, w.instruction)
+	w.number(uint64(v.Grace))
+	return w
+}
 
-// Decode refuses a value without a command.
+// Decode refuses a value that is not whole, and one without a command.
 func Decode(data []byte) (Value, error) {
-	var v Value
-	if err := json.Unmarshal(data, &v); err != nil {
-		return v, fmt.Errorf("stage value: %v", err)
+	r := reader{rest: data}
+	v := Value{
+		Argv: readList(&r, r.text),
+		Env:  readList(&r, r.text),
+		Dir:  r.text(),
+		Expect: readList(&r, func() Expect {
+			return Expect{Dest: r.text(), Dev: r.number(), Ino: r.number()}
+		}),
+		Writable: readList(&r, r.text),
+		Filter:   readList(&r, r.instruction),
+		Notify:   readList(&r, r.instruction),
+		Grace:    time.Duration(r.number()),
+	}
+	if err := r.end(); err != nil {
+		return Value{}, fmt.Errorf("stage value: %w", err)
 	}
 	if len(v.Argv) == 0 {
-		return v, fmt.Errorf("stage value: no command")
+		return Value{}, errors.New("stage value: no command")
 	}
 	return v, nil
+}
+
+func (w *writer) instruction(i Instruction) {
+	w.number(uint64(i.Op)<<48 | uint64(i.Jt)<<40 | uint64(i.Jf)<<32 | uint64(i.K))
+}
+
+func (r *reader) instruction() Instruction {
+	n := r.number()
+	return Instruction{Op: uint16(n >> 48), Jt: uint8(n >> 40), Jf: uint8(n >> 32), K: uint32(n)}
 }
