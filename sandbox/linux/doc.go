@@ -28,6 +28,12 @@
 // and that owns the network (user_namespaces(7)); nothing inside has a capability
 // there. See transact and setUpNetwork.
 //
+// The Guard answers notified calls: it refuses by name what no mount can hold
+// (protected paths that are not there, repositories that appear), reports what
+// the mounts refuse, and connects Unix sockets itself. It is no boundary against a
+// caller whose other threads change a name after it was read: what those make is
+// moved into quarantine milliseconds later. Connects have no such gap.
+//
 // Argv, Stage and the filters are pure and build on every system; the effects
 // are in files named _linux.go. What this package does not do: it makes no
 // policy decision (policy.Compile did), carries no traffic (package proxy) and
