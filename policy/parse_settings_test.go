@@ -82,7 +82,7 @@ func TestParseSettingsErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{``, "empty"},
 		{" \n\t", "empty"},
-		{`{`, "unexpected end"},
+		{`{`, "end"},
 		{`{"a": `, "ends too early"},
 		{`[]`, "a list, where an object belongs"},
 		{`null`, "null, where an object belongs"},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -190,6 +191,11 @@ func TestSignalsReachTheCommand(t *testing.T) {
 	for _, sig := range []syscall.Signal{
 		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
 	} {
+		// Under nohup the command would start with SIGHUP ignored, and no shell
+		// can trap what it found ignored.
+		caught := make(chan os.Signal, 1)
+		signal.Notify(caught, sig)
+		defer signal.Stop(caught)
 		c := h.command(t.Context(), "sh", "-c", fmt.Sprintf("trap 'exit 7' %d; echo ready; while :; do sleep 0.05; done", int(sig)))
 		r, w, err := os.Pipe()
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -122,6 +123,14 @@ func statusOf(err error) int {
 	return 0
 }
 
+// notIgnored lets children start with the signal at its default although these
+// tests may run under nohup, which gosrt would rightly pass on.
+func notIgnored(t *testing.T, sig os.Signal) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, sig)
+	t.Cleanup(func() { signal.Stop(c) })
+}
+
 // The command's own handler decides what a signal to gosrt means.
 func TestSignalsReachTheCommand(t *testing.T) {
 	for _, row := range []struct {
@@ -133,6 +142,7 @@ func TestSignalsReachTheCommand(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
+			notIgnored(t, row.sig)
 			cmd := gosrtCmd(t, "--", "sh", "-c", `trap "exit 7" `+row.name+`; echo ready; while :; do sleep 0.05; done`)
 			startUntil(t, cmd, "ready")
 			if err := cmd.Process.Signal(row.sig); err != nil {

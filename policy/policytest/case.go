@@ -64,7 +64,7 @@ func readCase(file string) (*Case, error) {
 	if c.Tree, err = New(tree); err != nil {
 		return nil, err
 	}
-	c.Host = policy.Host{OS: "linux", FS: c.Tree, Support: policy.Support{Guard: true, Transparent: true}}
+	c.Host = policy.Host{OS: "linux", FS: c.Tree, Support: policy.Support{Guard: true, Landlock: true, Transparent: true}}
 	c.Command = policy.Command{Argv: []string{"true"}}
 	for line := range strings.SplitSeq(facts, "\n") {
 		if err := c.fact(line); err != nil {
