@@ -167,7 +167,10 @@ func TestHostHeaderMustAgree(t *testing.T) {
 			}
 			b, _ := io.ReadAll(c)
 			got := string(b)
-			refused := strings.HasPrefix(got, "HTTP/1.1 403 ") || name == "captured" && (strings.HasPrefix(got, "HTTP/1.1 400 ") || strings.HasPrefix(got, "HTTP/1.1 505 "))
+			// The HTTP server of captured connections, and an origin that empty
+			// lines reach before there is a request to judge, answer by themselves.
+			itself := name == "captured" || strings.HasPrefix(request, "\r\n")
+			refused := strings.HasPrefix(got, "HTTP/1.1 403 ") || itself && (strings.HasPrefix(got, "HTTP/1.1 400 ") || strings.HasPrefix(got, "HTTP/1.1 505 "))
 			if tt.ok != strings.HasPrefix(got, "HTTP/1.1 200 ") || tt.ok == refused {
 				t.Errorf("%s: %q: %.100q", name, request, got)
 			}
