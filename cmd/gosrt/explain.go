@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gosrt/gosrt/internal/learn"
 	"github.com/gosrt/gosrt/sandbox"
 )
 
@@ -110,7 +111,7 @@ var tomlKeys = []struct{ flag, table, key string }{
 func tomlHint(hint string) string {
 	for _, k := range tomlKeys {
 		if value, ok := strings.CutPrefix(hint, k.flag); ok {
-			return fmt.Sprintf("[%s] %s = [%s]", k.table, k.key, tomlString(unquoteWord(value)))
+			return fmt.Sprintf("[%s] %s = [%s]", k.table, k.key, learn.Quote(unquoteWord(value)))
 		}
 	}
 	return ""
@@ -123,23 +124,4 @@ func unquoteWord(s string) string {
 		return s
 	}
 	return strings.ReplaceAll(strings.TrimSuffix(inner, "'"), `'\''`, "'")
-}
-
-// tomlString is s as a basic string (TOML 1.0.0, "String").
-func tomlString(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\u%04X`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }

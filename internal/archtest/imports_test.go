@@ -60,11 +60,12 @@ var rooms = map[string]room{
 	"internal/policyfile":   {ours: []string{"policy"}, others: []string{"golang.org/x/sys"}},
 	"internal/projectcache": {others: []string{"golang.org/x/sys"}},
 	"internal/archtest":     {},
+	"internal/learn":        {ours: []string{"policy"}, forbidden: effects},
 	"internal/report":       {ours: []string{"policy"}, others: []string{"golang.org/x/sys"}},
 	"internal/runs":         {others: []string{"golang.org/x/sys"}},
 	"cmd/gosrt": {
 		ours: []string{
-			"policy", "proxy", "sandbox", "internal/policyfile", "internal/projectcache", "internal/report", "internal/runs",
+			"policy", "proxy", "sandbox", "internal/policyfile", "internal/projectcache", "internal/report", "internal/runs", "internal/learn",
 		},
 		others: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 	},
