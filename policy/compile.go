@@ -108,14 +108,19 @@ func (b *builder) listHome() {
 }
 
 func (b *builder) plan(c Command) (*Plan, error) {
-	env, changes := Environ(b.policy, b.host, ProxyEnv{HTTPPort: httpPort, SOCKSPort: socksPort, TmpDir: b.tmpDir()})
+	transparent := b.host.Support.Transparent && !b.policy.Network.NoTransparent
+	proxy := ProxyEnv{HTTPPort: httpPort, SOCKSPort: socksPort, TmpDir: b.tmpDir()}
+	if !transparent {
+		proxy.SSHProxyCommand = sshProxyCommand(b.host.Executable)
+	}
+	env, changes := Environ(b.policy, b.host, proxy)
 	plan := &Plan{
 		OS: b.host.OS, Argv: c.Argv, Dir: b.dir.Path, Home: b.host.Home, TmpDir: b.tmpDir(), StateDir: b.host.StateDir,
 		Env: env, EnvChanges: changes,
 		Files:   b.files,
 		Found:   b.found,
 		Network: b.policy.Network, HTTPPort: httpPort, SOCKSPort: socksPort,
-		Transparent: b.host.Support.Transparent && !b.policy.Network.NoTransparent,
+		Transparent: transparent,
 		Guard:       b.host.Support.Guard,
 		Sockets:     b.sockets(),
 		Darwin:      b.policy.Darwin, Bwrap: b.policy.Bwrap, Untrusted: b.policy.Untrusted,

@@ -13,7 +13,7 @@ type ProxyEnv struct {
 	// TmpDir is where TMPDIR, TMP and TEMP point, inside; empty leaves them out.
 	TmpDir string
 	// SSHProxyCommand is ssh's ProxyCommand that connects through the proxy, with
-	// ssh's own %h and %p. Empty: GIT_SSH_COMMAND is not set.
+	// ssh's own %h and %p. Empty: git's ssh connects as it is, and is captured.
 	SSHProxyCommand string
 }
 

@@ -69,6 +69,9 @@ func (e *environment) setProxies(p Policy, proxy ProxyEnv) {
 		e.drop(name, strayReason)
 	}
 	direct := p.Network.directNames()
+	if slices.Contains(direct, "::1") {
+		direct = append(direct, "[::1]") // as Python's urllib compares it
+	}
 	for _, row := range proxyTable {
 		value := row.value(proxy, direct)
 		if proxy.HTTPPort == 0 || value == "" {
@@ -80,8 +83,11 @@ func (e *environment) setProxies(p Policy, proxy ProxyEnv) {
 	if proxy.HTTPPort == 0 {
 		return
 	}
+	if len(p.Network.Allowed) == 0 && !p.Network.Ask {
+		return
+	}
 	e.setJava(p.Network, proxy.HTTPPort)
-	if proxy.SSHProxyCommand != "" && !e.keep["GIT_SSH_COMMAND"] {
+	if !e.keep["GIT_SSH_COMMAND"] {
 		e.set("GIT_SSH_COMMAND", sshCommand(proxy.SSHProxyCommand), proxyReason)
 	}
 }
@@ -137,9 +143,6 @@ func (p HostPattern) names(loopback string) bool {
 // prints a line about JAVA_TOOL_OPTIONS, so it is only set where there is
 // something to reach.
 func (e *environment) setJava(n Network, port uint16) {
-	if len(n.Allowed) == 0 && !n.Ask {
-		return
-	}
 	var options []string
 	if own := e.values["JAVA_TOOL_OPTIONS"]; own != "" {
 		options = append(options, own)
@@ -156,6 +159,22 @@ func (e *environment) setJava(n Network, port uint16) {
 // sshCommand is GIT_SSH_COMMAND, which git gives to a shell. A shared master
 // connection would lie outside of the sandbox, so there is none.
 func sshCommand(proxyCommand string) string {
-	quoted := "'" + strings.ReplaceAll("ProxyCommand="+proxyCommand, "'", `'\''`) + "'"
-	return "ssh -o ControlMaster=no -o ControlPath=none -o " + quoted
+	command := "ssh -o ControlMaster=no -o ControlPath=none"
+	if proxyCommand != "" {
+		command += " -o " + shellQuote("ProxyCommand="+proxyCommand)
+	}
+	return command
+}
+
+func shellQuote(word string) string {
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// sshProxyCommand connects through gosrt itself where connections are not
+// captured. ssh gives it to a shell, after replacing %h and %p.
+func sshProxyCommand(executable string) string {
+	if executable == "" {
+		return ""
+	}
+	return shellQuote(strings.ReplaceAll(executable, "%", "%%")) + " tunnel --listen - %h:%p"
 }

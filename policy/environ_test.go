@@ -182,7 +182,7 @@ func TestEnvironProxies(t *testing.T) {
 		"FTP_PROXY": "socks5h://127.0.0.1:1080", "RSYNC_PROXY": "127.0.0.1:3128", "NODE_USE_ENV_PROXY": "1",
 		"YARN_HTTPS_PROXY": "http://127.0.0.1:3128", "npm_config_https_proxy": "http://127.0.0.1:3128",
 		"CLOUDSDK_PROXY_TYPE": "http", "CLOUDSDK_PROXY_ADDRESS": "127.0.0.1", "CLOUDSDK_PROXY_PORT": "3128",
-		"NO_PROXY":          "localhost,127.0.0.1,::1",
+		"NO_PROXY":          "localhost,127.0.0.1,::1,[::1]",
 		"JAVA_TOOL_OPTIONS": "-Xmx1g -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=3128 -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128",
 		"GIT_SSH_COMMAND":   `ssh -o ControlMaster=no -o ControlPath=none -o 'ProxyCommand=it'\''s %h %p'`,
 	} {
@@ -214,9 +214,9 @@ func allowRule(t *testing.T, text string) HostRule {
 // directly finds its own loopback.
 func TestNoProxy(t *testing.T) {
 	for allowed, want := range map[string]string{
-		"example.test": "localhost,127.0.0.1,::1", "*": "localhost,127.0.0.1,::1", "10.0.0.0/8": "localhost,127.0.0.1,::1",
-		"0.0.0.0/0": "localhost,127.0.0.1,::1",
-		"localhost": "127.0.0.1,::1", "localhost:8980": "127.0.0.1,::1", "127.0.0.1:8980": "localhost,::1", "127.0.0.0/8": "localhost,::1", "[::1]:80": "localhost,127.0.0.1",
+		"example.test": "localhost,127.0.0.1,::1,[::1]", "*": "localhost,127.0.0.1,::1,[::1]", "10.0.0.0/8": "localhost,127.0.0.1,::1,[::1]",
+		"0.0.0.0/0": "localhost,127.0.0.1,::1,[::1]",
+		"localhost": "127.0.0.1,::1,[::1]", "localhost:8980": "127.0.0.1,::1,[::1]", "127.0.0.1:8980": "localhost,::1,[::1]", "127.0.0.0/8": "localhost,::1,[::1]", "[::1]:80": "localhost,127.0.0.1",
 	} {
 		p := Policy{Network: Network{Allowed: []HostRule{allowRule(t, allowed)}}}
 		values, _ := environTest(p, ProxyEnv{HTTPPort: 1})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,10 +32,29 @@ func (f *policyFlags) register(flags *pflag.FlagSet) {
 		{&f.lists.DenyRead, "deny-read", "refuse reading `PATH` and what is beneath it"},
 		{&f.lists.AllowDomain, "allow-domain", "let the command reach `HOST[:PORT]`; *.HOST is every name below HOST"},
 		{&f.lists.DenyDomain, "deny-domain", "refuse `HOST[:PORT]`; wins over every --allow-domain"},
+		{&f.lists.AllowUnixSocket, "allow-unix-socket", "let the command connect to the host's Unix socket at `PATH`, or to those beneath it"},
+		{&f.lists.HostPort, "host-port", "make `PORT` of the host's 127.0.0.1 reachable inside"},
+		{&f.lists.Publish, "publish", "make a port inside reachable on the host's 127.0.0.1: `PORT`, OUTSIDE:INSIDE or auto"},
 		{&f.lists.Resolve, "resolve", "answer `NAME=ADDR` from here instead of asking DNS"},
 		{&f.lists.Env, "env", "pass the variable `NAME[=VALUE]` on, or set it to VALUE"},
 	} {
 		flags.StringArrayVar(row.into, row.name, nil, row.usage)
+	}
+	flags.Func("upstream", "go out through the proxy `URL` (http, https, socks5), or env for the caller's variables", given(&f.lists.Upstream))
+	flags.Func("tmp", "show as /tmp, by `MODE`: private is a fresh one, host the host's", given(&f.lists.Tmp))
+	flags.BoolVar(&f.lists.NoTransparent, "no-transparent", false, "leave programs that ignore proxy variables without a network")
+	flags.BoolVar(&f.lists.Ask, "ask", false, "ask on the terminal about hosts that no rule decides")
+}
+
+// given refuses an empty value: it would read as if the flag were not there, and
+// an unset variable behind --upstream would become a direct way out.
+func given(into *string) func(string) error {
+	return func(value string) error {
+		if value == "" {
+			return errors.New("must not be empty")
+		}
+		*into = value
+		return nil
 	}
 }
 

@@ -50,5 +50,12 @@ func FeaturesOf(bwrap string) Features {
 	if err != nil {
 		return Features{}
 	}
-	return Features{DisableUserns: bytes.Contains(data, []byte("--disable-userns"))}
+	return Features{DisableUserns: bytes.Contains(data, []byte("--disable-userns")) && !setuid(bwrap)}
+}
+
+// setuid tells an installation that does without user namespaces for its
+// users: bwrap(1) refuses --disable-userns there.
+func setuid(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&os.ModeSetuid != 0
 }
