@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +44,9 @@ func (a *app) run(cmd *cobra.Command, args []string, opts *runOptions) error {
 	rec.started(c)
 	err = c.Wait()
 	rec.ended(c, nil)
+	if opts.changes {
+		a.changes(c.Dir, rec.began.Truncate(time.Second/100)) // the kernel's clock for files is coarse
+	}
 	return a.finish(c, rec, err)
 }
 
