@@ -70,7 +70,11 @@ func (f Files) Index() *FileIndex {
 			continue
 		}
 		switch r.Kind {
-		case DenyWrite, Protect, DenyRead:
+		case DenyRead:
+			if !x.opened(r.Path) {
+				x.above(x.holding, r.Path, i)
+			}
+		case DenyWrite, Protect:
 			x.above(x.holding, r.Path, i)
 		case AllowRead:
 			if r.Exists && x.DecideRead(r.Path).Verdict == Allow {
@@ -101,6 +105,16 @@ func (x *FileIndex) at(path string) iter.Seq[*FileRule] {
 			}
 		}
 	}
+}
+
+// opened says that an allowRead of exactly path stands against what hides it.
+func (x *FileIndex) opened(path string) bool {
+	for r := range x.at(path) {
+		if r.Kind == AllowRead {
+			return !hiddenAt(x.covering(path))
+		}
+	}
+	return false
 }
 
 // covering lists the rules that cover path.

@@ -223,7 +223,7 @@ func (m *mounter) place(p *point, points []*point) {
 	case fresh:
 		m.fresh(p)
 	case hidden:
-		m.hide(p, m.holdsOpen(p.path, points))
+		m.hide(p, p.info.Mode.IsDir() && m.holdsOpen(p.path, points))
 	case readOnly:
 		m.bind(MountROBind, p)
 	case writable:

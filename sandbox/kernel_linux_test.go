@@ -26,8 +26,47 @@ import (
 // the pure decision, the subject is the kernel in a real run. The guard is off,
 // so this is the proof of the mounts alone; see mountTable for what they hold.
 
-// TestKernelAgrees prints rapid's seed when it fails, with the smallest case.
+// kernelRun says to a process of this test that it is the one that runs cases.
+const kernelRun = "GOSRT_KERNEL_RUN"
+
+// TestKernelAgrees runs cases as the caller, and for root as an ordinary user too.
+// It prints rapid's seed when it fails, with the smallest case.
 func TestKernelAgrees(t *testing.T) {
+	if os.Getuid() != 0 || os.Getenv(kernelRun) != "" {
+		agree(t)
+		return
+	}
+	t.Run("root", func(t *testing.T) { // what it mounts is no other test's to see
+		runAgain(t, &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS})
+	})
+	t.Run("user", func(t *testing.T) {
+		runAgain(t, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}})
+	})
+}
+
+// runAgain runs these tests in a process of another kind.
+func runAgain(t *testing.T, attr *syscall.SysProcAttr) {
+	dir, err := os.MkdirTemp("", "gosrt-kernel-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	self := filepath.Join(dir, "sandbox.test")
+	if err := errors.Join(os.Chmod(dir, 0o755), copyFile("/proc/self/exe", self), os.Mkdir(dir+"/tmp", 0), os.Chmod(dir+"/tmp", 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.run=^(TestKernelAgrees|TestManyCovers.*)$", "-test.v")
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), "HOME="+dir+"/tmp", "TMPDIR="+dir+"/tmp", kernelRun+"=1")
+	cmd.SysProcAttr = attr
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestKernelAgrees")) {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
+func agree(t *testing.T) {
 	need(t)
 	checks := "40"
 	if os.Getenv("GOSRT_TEST_LONG") != "" {
@@ -55,31 +94,6 @@ func setFlag(t *testing.T, name, value string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { flag.Set(name, old) })
-}
-
-// TestKernelAgreesUser is the same as an ordinary user.
-func TestKernelAgreesUser(t *testing.T) {
-	if os.Getuid() != 0 {
-		return // TestKernelAgrees is that run
-	}
-	dir, err := os.MkdirTemp("", "gosrt-kernel-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	self := filepath.Join(dir, "sandbox.test")
-	if err := errors.Join(os.Chmod(dir, 0o755), copyFile("/proc/self/exe", self), os.Mkdir(dir+"/tmp", 0), os.Chmod(dir+"/tmp", 0o777)); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, "-test.run=^TestKernelAgrees$", "-test.v")
-	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), "HOME="+dir+"/tmp", "TMPDIR="+dir+"/tmp")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	out, err := cmd.CombinedOutput()
-	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestKernelAgrees")) {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	t.Logf("%s", out)
 }
 
 // kernelCase is one random tree with a policy and operations on it.

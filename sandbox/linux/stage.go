@@ -14,13 +14,21 @@ const fdEmpty = stage.FDNext
 
 // NewStage derives the stage's value from the plan.
 func NewStage(p *policy.Plan) stage.Value {
-	return stage.Value{
+	v := stage.Value{
 		Argv:     p.Argv,
 		Env:      p.Env,
 		Dir:      p.Dir,
-		Expect:   expectations(p.Mounts),
 		Writable: writable(p.Mounts),
 	}
+	_, covers := splitCovers(p.Mounts)
+	for _, e := range expectations(p.Mounts) {
+		if _, later := slices.BinarySearch(covers, e.Dest); later {
+			v.Later = append(v.Later, e)
+		} else {
+			v.Expect = append(v.Expect, e)
+		}
+	}
+	return v
 }
 
 // writable lists where the mounts let the command write. Read-only places inside

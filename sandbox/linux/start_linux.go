@@ -42,6 +42,7 @@ type Config struct {
 type Process struct {
 	control *os.File
 	sockets *stageSockets
+	mountNS chan int      // one descriptor, when the supervisor has mounts to add
 	started chan error    // one value: nil when the command runs
 	done    chan struct{} // closed when bwrap is gone
 	heard   chan struct{} // closed when every message of the stage is read
@@ -75,7 +76,7 @@ func Start(c Config) (*Process, error) {
 		ours.Close()
 		return nil, &SetupError{"supervisor", err.Error()}
 	}
-	p := &Process{control: ours, sockets: newStageSockets(ours), started: make(chan error, 1), done: make(chan struct{}), heard: make(chan struct{})}
+	p := &Process{control: ours, sockets: newStageSockets(ours), mountNS: make(chan int, 1), started: make(chan error, 1), done: make(chan struct{}), heard: make(chan struct{})}
 	var bwrapSaid bytes.Buffer
 	cmd.Stderr = &bwrapSaid
 	spawned := make(chan error)
@@ -115,7 +116,26 @@ func (p *Process) prepareNetwork(c Config) error {
 		n.Close()
 		return &SetupError{"supervisor", err.Error()}
 	}
+	if err := p.cover(c.Plan); err != nil {
+		return &SetupError{"mounts", err.Error()}
+	}
 	return stage.Send(int(p.control.Fd()), stage.Message{Kind: stage.MsgReady})
+}
+
+// cover makes the mounts that bwrap was spared. The stage sent its namespace
+// before it answered anything else.
+func (p *Process) cover(plan *policy.Plan) error {
+	_, covers := splitCovers(plan.Mounts)
+	if len(covers) == 0 {
+		return nil
+	}
+	select {
+	case fd := <-p.mountNS:
+		defer unix.Close(fd)
+		return coverFiles(fd, covers)
+	default:
+		return errors.New("BUG(gosrt): the stage sent no mount namespace")
+	}
 }
 
 // explain prefers what the inner part said over the bare end of its socket.
@@ -170,7 +190,9 @@ func bwrapCommand(c Config, control *os.File) (*exec.Cmd, []*os.File, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	words := Argv(c.Plan, FeaturesOf(c.Bwrap))
+	plan := *c.Plan
+	plan.Mounts, _ = splitCovers(plan.Mounts)
+	words := Argv(&plan, FeaturesOf(c.Bwrap))
 	var files []*os.File
 	open := func(f *os.File, e error) {
 		err = errors.Join(err, e)
@@ -279,6 +301,11 @@ func (p *Process) handle(c Config, m stage.Message) error {
 	switch m.Kind {
 	case stage.MsgSockets:
 		p.sockets.answers <- m
+	case stage.MsgMounts:
+		if len(m.FDs) != 1 {
+			return &SetupError{"stage", "sent no mount namespace"}
+		}
+		p.mountNS <- m.FDs[0]
 	case stage.MsgNotify:
 		if len(m.FDs) != 1 || c.OnNotify == nil {
 			return &SetupError{"stage", "sent no notification listener"}

@@ -18,6 +18,7 @@ type Kind byte
 const (
 	// From the stage.
 	MsgSockets   Kind = 'L' // what MsgOpen asked for; payload: an errno for each, descriptors of those with 0
+	MsgMounts    Kind = 'M' // descriptor of the stage's mount namespace, for Value.Later
 	MsgNotify    Kind = 'N' // descriptor of the seccomp listener
 	MsgStarted   Kind = 'S' // the command runs; payload: its pid inside
 	MsgStopped   Kind = 'T' // the command was stopped by a signal

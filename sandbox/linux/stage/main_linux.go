@@ -65,8 +65,16 @@ func runStage() error {
 	if err := verifyMounts(v.Expect); err != nil {
 		return err
 	}
+	if len(v.Later) > 0 {
+		if err := sendMounts(); err != nil {
+			return err
+		}
+	}
 	early, err := ServeSockets()
 	if err != nil {
+		return err
+	}
+	if err := verifyMounts(v.Later); err != nil {
 		return err
 	}
 	if err := os.Chdir(v.Dir); err != nil {
@@ -109,6 +117,16 @@ func settleDescriptors() error {
 		return fmt.Errorf("close inherited descriptors: %w", err)
 	}
 	return nil
+}
+
+// sendMounts lets the supervisor into this mount namespace.
+func sendMounts() error {
+	fd, err := unix.Open("/proc/self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open the mount namespace: %w", err)
+	}
+	defer unix.Close(fd)
+	return Send(FDControl, Message{Kind: MsgMounts, FDs: []int{fd}})
 }
 
 // verifyMounts checks from inside that each mount is the root of a mount and

@@ -32,6 +32,9 @@ type Value struct {
 	Dir  string
 	// Expect is what must be mounted where before the command may start.
 	Expect []Expect
+	// Later are those that the supervisor makes itself before MsgReady, in the
+	// mount namespace that the stage sends it.
+	Later []Expect
 	// Writable are the places beneath which files may be opened for writing, for
 	// Landlock; the mounts say the same.
 	Writable []string
@@ -64,11 +67,8 @@ func (v Value) Encode() []byte {
 	writeList(&w, v.Argv, w.text)
 	writeList(&w, v.Env, w.text)
 	w.text(v.Dir)
-	writeList(&w, v.Expect, func(e Expect) {
-		w.text(e.Dest)
-		w.number(e.Dev)
-		w.number(e.Ino)
-	})
+	writeList(&w, v.Expect, w.expect)
+	writeList(&w, v.Later, w.expect)
 	writeList(&w, v.Writable, w.text)
 	writeList(&w, v.Filter, w.instruction)
 	writeList(&w, v.Notify, w.instruction)
@@ -80,12 +80,11 @@ func (v Value) Encode() []byte {
 func Decode(data []byte) (Value, error) {
 	r := reader{rest: data}
 	v := Value{
-		Argv: readList(&r, r.text),
-		Env:  readList(&r, r.text),
-		Dir:  r.text(),
-		Expect: readList(&r, func() Expect {
-			return Expect{Dest: r.text(), Dev: r.number(), Ino: r.number()}
-		}),
+		Argv:     readList(&r, r.text),
+		Env:      readList(&r, r.text),
+		Dir:      r.text(),
+		Expect:   readList(&r, r.expect),
+		Later:    readList(&r, r.expect),
 		Writable: readList(&r, r.text),
 		Filter:   readList(&r, r.instruction),
 		Notify:   readList(&r, r.instruction),
@@ -98,6 +97,16 @@ func Decode(data []byte) (Value, error) {
 		return Value{}, errors.New("stage value: no command")
 	}
 	return v, nil
+}
+
+func (w *writer) expect(e Expect) {
+	w.text(e.Dest)
+	w.number(e.Dev)
+	w.number(e.Ino)
+}
+
+func (r *reader) expect() Expect {
+	return Expect{Dest: r.text(), Dev: r.number(), Ino: r.number()}
 }
 
 func (w *writer) instruction(i Instruction) {

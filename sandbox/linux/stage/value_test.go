@@ -12,6 +12,7 @@ var whole = Value{
 	Env:  []string{"A=\xf0\x28", "B="},
 	Dir:  "/d\xff", Grace: 2 * time.Second,
 	Expect:   []Expect{{Dest: "/", Dev: 1 << 60, Ino: 7}, {Dest: "/x"}},
+	Later:    []Expect{{Dest: "/later"}},
 	Writable: []string{"/w"},
 	Filter:   []Instruction{{Op: 0x20, Jt: 1, Jf: 255, K: 0xffffffff}, {Op: 0xffff}},
 	Notify:   []Instruction{{K: 1}},
