@@ -503,8 +503,8 @@ func trySockets(paths []string) {
 	}
 	_, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	fmt.Println("datagram", unix.ErrnoName(err.(syscall.Errno)))
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-	fmt.Println("pair", len(pair), err)
+	_, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	fmt.Println("pair", err)
 }
 
 // serveHost answers "host" on sockets outside.
@@ -563,7 +563,7 @@ func TestGuardUnixSockets(t *testing.T) {
 		outside + "/none ENOENT",
 		"unix inside.sock inside", "unix inside.sock gone: ENOENT", "unix @inside inside",
 		"unixpacket inside.sock inside", "unixpacket inside.sock gone: ENOENT", "unixpacket @inside inside",
-		"datagram EPROTONOSUPPORT", "pair 2 <nil>",
+		"datagram EPROTONOSUPPORT", "pair <nil>",
 	}
 	if diff := cmp.Diff(want, strings.Split(strings.TrimSuffix(strings.TrimSuffix(string(out), "PASS\n"), "\n"), "\n")); diff != "" {
 		t.Error(diff)

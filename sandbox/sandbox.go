@@ -256,7 +256,7 @@ func (c *Cmd) Run() error {
 // Output runs the command and returns its standard output.
 func (c *Cmd) Output() ([]byte, error) {
 	if c.Stdout != nil {
-		return nil, errors.New("Stdout already set")
+		return nil, errors.New("sandbox: Stdout already set")
 	}
 	var b bytes.Buffer
 	c.Stdout = &b
@@ -267,7 +267,7 @@ func (c *Cmd) Output() ([]byte, error) {
 // CombinedOutput runs the command and returns its output and errors together.
 func (c *Cmd) CombinedOutput() ([]byte, error) {
 	if c.Stdout != nil || c.Stderr != nil {
-		return nil, errors.New("Stdout or Stderr already set")
+		return nil, errors.New("sandbox: Stdout or Stderr already set")
 	}
 	var b bytes.Buffer
 	c.Stdout, c.Stderr = &b, &b

@@ -74,14 +74,14 @@ func (a adviser) presetFor(dest string) string {
 
 // makeFirst advises on a path that is not there yet, which cannot be opened by
 // itself: the directory that is to hold it when that is the project's own kind
-// of place, else to make it.
+// of place and no rule names the path, else to make it.
 func (a adviser) makeFirst(v policy.Violation) string {
 	parent := filepath.Dir(v.Target)
 	make := "touch "
 	if strings.HasPrefix(v.Operation, "mkdir") {
 		make = "mkdir -p "
 	}
-	if a.narrow(parent) {
+	if v.Rule == "" && a.narrow(parent) { // a rule for the name itself stands beneath it
 		return "--allow-write " + quoteWord(parent)
 	}
 	if !exists(parent) {
