@@ -50,12 +50,12 @@ func FeaturesOf(bwrap string) Features {
 	if err != nil {
 		return Features{}
 	}
-	return Features{DisableUserns: bytes.Contains(data, []byte("--disable-userns")) && !setuid(bwrap)}
+	return Features{DisableUserns: bytes.Contains(data, []byte("--disable-userns")) && !installedSetuid(bwrap)}
 }
 
-// setuid tells an installation that does without user namespaces for its
+// installedSetuid tells an installation that does without user namespaces for its
 // users: bwrap(1) refuses --disable-userns there.
-func setuid(path string) bool {
+func installedSetuid(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode()&os.ModeSetuid != 0
 }
