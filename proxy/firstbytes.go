@@ -24,6 +24,8 @@ type firstBytes struct {
 	// sent counts the bytes of held that went on already: a first line that has
 	// not ended is no request yet, and its protocol may wait for an answer to it.
 	sent int
+	// seen is the protocol that what is held has begun.
+	seen proto
 	// handHTTP leaves HTTP to the HTTP server, which judges every request and
 	// not the first alone: write fails with errIsHTTP and keeps what is held.
 	handHTTP bool
@@ -43,7 +45,11 @@ func (s *Server) inspect(p permit, client *endpoint) *firstBytes {
 // write takes the next bytes on their way to e.
 func (g *firstBytes) write(e *endpoint, b []byte) (int, error) {
 	g.held = append(g.held, b...)
+	if !g.mayEnd(len(b)) && len(g.held) <= maxFirstBytes {
+		return len(b), nil
+	}
 	m := readFirstMessage(g.held)
+	g.seen = m.proto
 	if m.incomplete && len(g.held) <= maxFirstBytes {
 		return len(b), g.sendEarly(e, m)
 	}
@@ -64,6 +70,18 @@ func (g *firstBytes) write(e *endpoint, b []byte) (int, error) {
 		return 0, err
 	}
 	return len(b), nil
+}
+
+// mayEnd says whether the last n bytes can have completed the first message. A
+// message that comes byte by byte would else be read anew for each of them.
+func (g *firstBytes) mayEnd(n int) bool {
+	switch g.seen {
+	case protoHTTP:
+		return endsHead(g.held[max(0, len(g.held)-n-2):])
+	case protoTLS:
+		return holdsHello(g.held)
+	}
+	return true
 }
 
 // sendEarly lets an unfinished first line go on.

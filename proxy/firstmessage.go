@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"crypto/tls"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -78,6 +79,25 @@ func readClientHello(b []byte) firstMessage {
 	return m
 }
 
+// holdsHello says whether the records in b hold the whole of the first handshake
+// message, or something that is none. RFC 8446 sections 4 and 5.1.
+func holdsHello(b []byte) bool {
+	const recordHeader, messageHeader = 5, 4
+	var message []byte // its beginning
+	size := 0
+	for len(b) >= recordHeader {
+		if b[0] != tlsHandshake {
+			return true
+		}
+		end := recordHeader + int(binary.BigEndian.Uint16(b[3:]))
+		part := b[recordHeader:min(end, len(b))]
+		message = append(message, part[:min(len(part), messageHeader-len(message))]...)
+		size += len(part)
+		b = b[min(end, len(b)):]
+	}
+	return len(message) == messageHeader && size >= messageHeader+int(binary.BigEndian.Uint32(message)&0xffffff)
+}
+
 // helloFeed is the connection that crypto/tls reads a hello from. dry says that
 // it wanted more than there was.
 type helloFeed struct {
@@ -135,6 +155,11 @@ func readRequestHead(b []byte) firstMessage {
 			m.hosts = append(m.hosts, strings.TrimSpace(value))
 		}
 	}
+}
+
+// endsHead says whether b holds the empty line behind a request head.
+func endsHead(b []byte) bool {
+	return bytes.Contains(b, []byte("\n\n")) || bytes.Contains(b, []byte("\n\r\n"))
 }
 
 // isHTTP1 knows a version in any letters, as lenient servers do.
