@@ -8,6 +8,8 @@ type FilterConfig struct {
 	// Listener says that a NotifyFilter is installed on top. It refuses a second
 	// listener, so that this filter need not refuse the first.
 	Listener bool
+	// GroupSignals lets kill(0) through, because Landlock keeps it inside.
+	GroupSignals bool
 }
 
 // Constants of the kernel's interface, here because they must be the same on
@@ -31,6 +33,10 @@ const (
 	cloneNewTime   = 0x80
 
 	tiocsti, tioclinux, tiocsetd = 0x5412, 0x541c, 0x5423 // asm-generic/ioctls.h
+
+	prioPgrp      = 1      // PRIO_PGRP of linux/resource.h
+	ioprioWhoPgrp = 2      // IOPRIO_WHO_PGRP of linux/ioprio.h
+	modeSetuid    = 0o4000 // S_ISUID of linux/stat.h
 
 	seccompSetModeFilter = 1
 	seccompNewListener   = 1 << 3
@@ -63,16 +69,19 @@ func Filter(c FilterConfig, a Arch) ([]Instruction, error) {
 
 // StaticRows returns the table behind Filter.
 func StaticRows(c FilterConfig) []Row {
-	rows := slices.Concat(socketRows(c), namespaceRows, terminalRows, personalityRows, refusals())
+	rows := slices.Concat(socketRows(c), namespaceRows, terminalRows, personalityRows, groupRows, setuidRows, refusals())
 	if !c.Listener {
 		rows = append(rows, listenerRow)
+	}
+	if !c.GroupSignals {
+		rows = append(rows, groupSignalRow)
 	}
 	return rows
 }
 
 // Describe returns the table of a run that decides Unix sockets, for explain
 // and for documents.
-func Describe() []Row { return StaticRows(FilterConfig{UnixSockets: true}) }
+func Describe() []Row { return StaticRows(FilterConfig{UnixSockets: true, GroupSignals: true}) }
 
 func domain(op Op, words string, values ...uint32) Test {
 	return Test{Arg: 0, Op: op, Values: values, Words: words}
@@ -162,6 +171,44 @@ var personalityRows = []Row{
 		Action: Refuse, Errno: ePERM, Reason: "old personalities weaken memory protection; gdb and setarch -R keep theirs"},
 }
 
+// groupSignalRow: a process group is not bounded by a pid namespace.
+var groupSignalRow = Row{Call: "kill", When: []Test{
+	{Arg: 0, Op: In, Values: []uint32{0}, Words: "it goes to the own process group"}},
+	Action: Refuse, Errno: ePERM, Reason: "the group holds processes outside, and this kernel's Landlock cannot keep a signal inside (Linux 6.12)"}
+
+// groupRows: as with signals, but no scope bounds these.
+var groupRows = []Row{
+	ownGroup("setpriority", prioPgrp),
+	ownGroup("ioprio_set", ioprioWhoPgrp),
+}
+
+func ownGroup(call string, which uint32) Row {
+	return Row{Call: call, When: []Test{
+		{Arg: 0, Op: In, Values: []uint32{which}, Words: "which is a process group"},
+		{Arg: 1, Op: In, Values: []uint32{0}, Words: "it is the own one"}},
+		Action: Refuse, Errno: ePERM, Reason: "the group holds processes outside"}
+}
+
+// setuidRows: a file made inside with the set-user-ID bit is run outside, where
+// the write root is not mounted nosuid, by whoever finds it, as the user who ran
+// gosrt; as root, if root did. mkdir is not here: the kernel ignores the bit.
+// openat2 is not because it is refused as a whole.
+var setuidRows = []Row{
+	bearsSetuid("chmod", 1), bearsSetuid("fchmod", 1), bearsSetuid("fchmodat", 2), bearsSetuid("fchmodat2", 2),
+	bearsSetuid("mknod", 1), bearsSetuid("mknodat", 2), bearsSetuid("creat", 1),
+	bearsSetuid("open", 2, creates(1)), bearsSetuid("openat", 3, creates(2)),
+}
+
+// creates tells an open whose mode counts; otherwise the argument is rubbish.
+func creates(arg int) Test {
+	return Test{Arg: arg, Op: Has, Mask: openCreating, Words: "flags create"}
+}
+
+func bearsSetuid(call string, mode int, when ...Test) Row {
+	return Row{Call: call, When: append(when, Test{Arg: mode, Op: Has, Mask: modeSetuid, Words: "mode holds S_ISUID"}),
+		Action: Refuse, Errno: ePERM, Reason: "a program with the set-user-ID bit gives the caller's rights to whoever runs it outside"}
+}
+
 // refusals are the calls that are refused whatever their arguments.
 func refusals() []Row {
 	var rows []Row
@@ -181,6 +228,7 @@ var refusalGroups = []struct {
 	calls  []string
 }{
 	{eNOSYS, "it runs other calls past every filter", []string{"io_uring_setup", "io_uring_enter", "io_uring_register"}},
+	{eNOSYS, "its flags and mode are in memory, where a filter cannot look; programs fall back to openat", []string{"openat2"}},
 	{ePERM, "mounts are what holds the file rules", []string{
 		"mount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "open_tree_attr", "fsopen", "fsconfig",
 		"fsmount", "fspick", "mount_setattr"}},

@@ -1,7 +1,5 @@
 package linux
 
-import "slices"
-
 // NotifyConfig selects the calls that wait for the supervisor's answer. Each
 // group costs only the programs that make its calls; reading costs nothing. The
 // zero value notifies nothing, and its filter still refuses a second listener.
@@ -79,8 +77,7 @@ func openRows(c NotifyConfig) []Row {
 	row := func(call string, arg int) Row {
 		return Row{Call: call, Action: Notify, Reason: reason, When: []Test{{Arg: arg, Op: Has, Mask: bits, Words: words}}}
 	}
-	return slices.Concat([]Row{row("open", 1), row("openat", 2)},
-		notifyAll("its flags are in memory", "openat2"), notifyAll(reason, "creat"))
+	return append([]Row{row("open", 1), row("openat", 2)}, notifyAll(reason, "creat")...)
 }
 
 func notifyAll(reason string, calls ...string) []Row {

@@ -5,9 +5,8 @@ package linux
 type guardKind int
 
 const (
-	guardOpen    guardKind = iota // flags in an argument
-	guardOpenHow                  // flags in memory (openat2)
-	guardMake                     // mkdir, mknod
+	guardOpen guardKind = iota // flags in an argument
+	guardMake                  // mkdir, mknod
 	guardSymlink
 	guardLink
 	guardRename
@@ -38,7 +37,6 @@ var guardCalls = []guardCall{
 	{call: "open", kind: guardOpen, name: nameArgs{-1, 0}, flags: 1},
 	{call: "openat", kind: guardOpen, name: nameArgs{0, 1}, flags: 2},
 	{call: "creat", kind: guardOpen, name: nameArgs{-1, 0}, flags: -1},
-	{call: "openat2", kind: guardOpenHow, name: nameArgs{0, 1}, flags: -1},
 	{call: "mkdir", kind: guardMake, name: nameArgs{-1, 0}, flags: -1},
 	{call: "mkdirat", kind: guardMake, name: nameArgs{0, 1}, flags: -1},
 	{call: "mknod", kind: guardMake, name: nameArgs{-1, 0}, flags: -1},

@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -262,8 +261,6 @@ func (g *Guard) examine(in inspection) (*finding, error) {
 			flags = uint64(uint32(in.call.Args[in.spec.flags]))
 		}
 		return in.open(in.view, flags)
-	case guardOpenHow:
-		return in.openHow()
 	case guardMake:
 		return in.make(policy.ActCreate)
 	case guardSymlink:
@@ -285,12 +282,8 @@ func (g *Guard) examine(in inspection) (*finding, error) {
 	return nil, nil
 }
 
-// cwd is AT_FDCWD as an argument, and atRoot the place of the argument when the
-// root of the view takes its part.
-const (
-	cwd    = uint64(uint32(0xffffff9c))
-	atRoot = -2
-)
+// cwd is AT_FDCWD as an argument.
+const cwd = uint64(uint32(0xffffff9c))
 
 // locate finds one of the call's names.
 func (in inspection) locate(v view, n nameArgs, follow bool) (spot, error) {
@@ -299,11 +292,8 @@ func (in inspection) locate(v view, n nameArgs, follow bool) (spot, error) {
 		return spot{}, err
 	}
 	dirfd := cwd
-	switch {
-	case n.dir >= 0:
+	if n.dir >= 0 {
 		dirfd = in.call.Args[n.dir]
-	case n.dir == atRoot:
-		text = "/" + text
 	}
 	s, err := v.locate(caller{in.call.PID}, dirfd, text, follow)
 	if errors.Is(err, unix.ENAMETOOLONG) {
@@ -368,34 +358,6 @@ func (in inspection) open(v view, flags uint64) (*finding, error) {
 		}
 	}
 	return nil, nil // reading, or an error that is the kernel's to find
-}
-
-// openHow reads the flags once. A caller that changes them afterwards races the
-// check, as with the name.
-func (in inspection) openHow() (*finding, error) {
-	const flagsAndMore = 24 // OPEN_HOW_SIZE_VER0 of linux/openat2.h: flags, mode, resolve
-	how, err := in.listener.ReadMemory(in.call, in.call.Args[2], flagsAndMore)
-	if err != nil {
-		return nil, err
-	}
-	flags, resolve := binary.NativeEndian.Uint64(how), binary.NativeEndian.Uint64(how[16:])
-	if flags&(unix.O_CREAT|openTmpfile|unix.O_ACCMODE|unix.O_TRUNC) == 0 {
-		return nil, nil
-	}
-	if resolve&unix.RESOLVE_IN_ROOT == 0 {
-		return in.open(in.view, flags)
-	}
-	base, err := caller{in.call.PID}.base(in.call.Args[0])
-	if err != nil {
-		return nil, err
-	}
-	root, err := in.view.open(base, unix.O_DIRECTORY)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(root)
-	in.spec.name.dir = atRoot
-	return in.open(view{root: root}, flags)
 }
 
 // absent judges the making of a name by a call that fails when it exists. The

@@ -236,7 +236,9 @@ func stageValue(c Config) ([]byte, error) {
 	}
 	s := NewStage(c.Plan)
 	s.Grace = c.Grace
-	if s.Filter, err = Filter(FilterConfig{Listener: c.OnNotify != nil, UnixSockets: c.OnNotify != nil}, arch); err != nil {
+	if s.Filter, err = Filter(FilterConfig{
+		Listener: c.OnNotify != nil, UnixSockets: c.OnNotify != nil, GroupSignals: stage.SignalsScoped(),
+	}, arch); err != nil {
 		return nil, err
 	}
 	if c.OnNotify != nil {

@@ -12,10 +12,17 @@ import (
 // lies on it, and a descriptor that the caller handed over leads back to the
 // host's own mount (/proc/self/fd/0). Landlock, landlock(7), closes both: the
 // command may open for writing only what lies beneath the places listed.
+//
+// Nor does a pid namespace bound kill(0): the caller's process group holds the
+// supervisor and whatever else the caller's shell or build started with it, and
+// the signal goes to all of them. A scope of Landlock keeps it inside.
 
 // landlockMinimum is ABI 2, Linux 5.19: before it, every rename between two
 // directories is refused (LANDLOCK_ACCESS_FS_REFER).
 const landlockMinimum = 2
+
+// landlockScopes is ABI 6, Linux 6.12: the first with LANDLOCK_SCOPE_SIGNAL.
+const landlockScopes = 6
 
 const (
 	landlockFileRights = unix.LANDLOCK_ACCESS_FS_WRITE_FILE
@@ -28,6 +35,10 @@ const (
 
 // LandlockSupported reports whether this kernel has what the second wall needs.
 func LandlockSupported() bool { return landlockABI() >= landlockMinimum }
+
+// SignalsScoped reports whether Landlock keeps the command's signals inside.
+// Elsewhere the static filter refuses kill(0).
+func SignalsScoped() bool { return landlockABI() >= landlockScopes }
 
 // landlockABI returns 0 where there is none.
 func landlockABI() int {
@@ -50,7 +61,7 @@ func landlock(writable []string) error {
 	if abi >= 3 {
 		file |= landlockTruncate
 	}
-	ruleset, err := newRuleset(file | landlockDirRights)
+	ruleset, err := newRuleset(abi, file|landlockDirRights)
 	if err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
@@ -77,10 +88,13 @@ func landlock(writable []string) error {
 	return nil
 }
 
-func newRuleset(handled uint64) (int, error) {
+func newRuleset(abi int, handled uint64) (int, error) {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: handled}
-	// The size names the first field alone, which every ABI knows.
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr.Handled_access_fs), 0)
+	size := unsafe.Sizeof(attr.Handled_access_fs) // the field that every ABI knows
+	if abi >= landlockScopes {
+		attr.Scoped, size = unix.LANDLOCK_SCOPE_SIGNAL, unsafe.Offsetof(attr.Scoped)+unsafe.Sizeof(attr.Scoped)
+	}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
 		return -1, errno
 	}
