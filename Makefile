@@ -9,6 +9,8 @@ GO       ?= go
 LDFLAGS  := -s -w
 TESTARGS ?=
 PACKAGES ?= ./...
+# What tests start, beside the Go toolchain.
+TESTTOOLS := bwrap bash curl dig gcc git ip node pgrep python3 script ssh tar unshare
 
 .PHONY: build demo test test-long bench lint man clean
 
@@ -25,12 +27,12 @@ demo:
 	scripts/demo.sh bin/gosrt
 
 test:
-	scripts/need.sh bwrap git curl python3 ssh script unshare pgrep ip
+	scripts/need.sh $(TESTTOOLS)
 	$(GO) test -timeout 15m $(TESTARGS) $(PACKAGES)
 
 # The same tests with more random cases and rounds.
 test-long:
-	scripts/need.sh bwrap git curl python3 ssh script unshare pgrep ip
+	scripts/need.sh $(TESTTOOLS)
 	GOSRT_TEST_LONG=1 $(GO) test -timeout 60m $(TESTARGS) $(PACKAGES)
 
 bench:

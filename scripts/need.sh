@@ -6,6 +6,8 @@ set -euo pipefail
 package_of() {
 	case "$1" in
 	bwrap) echo bubblewrap ;;
+	dig) echo bind9-dnsutils ;;
+	node) echo nodejs ;;
 	rg) echo ripgrep ;;
 	ssh) echo openssh-client ;;
 	sshd) echo openssh-server ;;
