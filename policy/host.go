@@ -16,6 +16,9 @@ type Host struct {
 	Executable string
 	// ConfigDir and StateDir are gosrt's own; never opened by any rule.
 	ConfigDir, StateDir string
+	// CacheRoot holds the private cache directories of all projects, protected
+	// from writing but for CacheDir. Empty: there are none.
+	CacheRoot string
 	// CacheDir is this project's private cache directory, created by the
 	// caller; it is writable inside. Empty: none.
 	CacheDir string

@@ -314,6 +314,7 @@ func (b *builder) ownRules() {
 	own(DenyRead, b.host.StateDir, "gosrt's own state")
 	own(Protect, b.host.StateDir, "gosrt's own state")
 	own(Protect, b.host.ConfigDir, "gosrt's own policy files")
+	own(Protect, b.host.CacheRoot, "the caches of other projects")
 	own(Protect, b.host.Executable, "gosrt's own program")
 	own(Protect, b.policy.Bwrap, "the bwrap that gosrt runs")
 	b.cacheRules()

@@ -109,3 +109,32 @@ func TestAttackRenicesGroup(t *testing.T) {
 		t.Errorf("the supervisor's priority went from %d to %d", before, after)
 	}
 }
+
+// The caches of other projects become write roots of other runs: a command whose
+// write root holds them all could plant a link there.
+func TestAttackCacheOfAnotherProject(t *testing.T) {
+	h := newHome(t)
+	root := filepath.Join(h.work, ".cache", "gosrt")
+	mine, other := filepath.Join(root, "projects/mine/data"), filepath.Join(root, "projects/other")
+	if err := errors.Join(os.MkdirAll(mine, 0o700), os.MkdirAll(other+"/data", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	run := func(line string) (string, error) {
+		c := h.command(t.Context(), "sh", "-c", line)
+		c.Env, c.Cache = append(h.env(), "XDG_CACHE_HOME="+h.work+"/.cache"), mine
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := run("echo x > " + mine + "/x && echo x > .cache/x"); err != nil {
+		t.Fatalf("control: %v: %s", err, out)
+	}
+	for _, line := range []string{
+		"ln -s /etc " + other + "/link", "ln -s /etc " + root + "/projects/new", "rmdir " + other + "/data",
+		"echo x > " + mine + "/../project", "mv " + root + " " + h.work + "/away", "mv .cache away", "mv " + other + " " + root + "/away",
+		"mv " + mine + " " + mine + "2",
+	} {
+		if out, err := run(line); err == nil {
+			t.Errorf("%s: succeeded: %s", line, out)
+		}
+	}
+}

@@ -16,7 +16,7 @@ func hostOf(env []string, cache string) policy.Host {
 	return policy.Host{
 		OS: runtime.GOOS, Home: home, UID: os.Getuid(), Env: env, FS: osFS{},
 		Executable: executable,
-		ConfigDir:  ConfigDir(env), StateDir: StateDir(env), CacheDir: cache,
+		ConfigDir:  ConfigDir(env), StateDir: StateDir(env), CacheRoot: CacheRoot(env), CacheDir: cache,
 		Support: support(),
 	}
 }

@@ -41,14 +41,42 @@ func (s Store) For(project string) Entry {
 // release is called or the process ends.
 func (s Store) Open(project string) (e Entry, release func(), err error) {
 	e = s.For(project)
-	if err := os.MkdirAll(e.Data(), 0o700); err != nil {
+	if err := os.MkdirAll(s.Root, 0o700); err != nil {
 		return Entry{}, nil, err
 	}
-	if err := os.WriteFile(e.file("project"), []byte(project), 0o600); err != nil {
+	for _, dir := range []string{e.Path, e.Data()} {
+		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return Entry{}, nil, err
+		}
+		if err := plainDirectory(dir); err != nil {
+			return Entry{}, nil, err
+		}
+	}
+	if err := e.name(project); err != nil {
 		return Entry{}, nil, err
 	}
 	release, err = lock(e.file("lock"), shared)
 	return e, release, err
+}
+
+// plainDirectory refuses a link. Data becomes a write root and is emptied, so a
+// link that something planted would open, or empty, what it leads to.
+func plainDirectory(dir string) error {
+	info, err := os.Lstat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%q: not a directory of its own; remove it", dir)
+	}
+	return err
+}
+
+// name writes whose entry it is; os.Root refuses a link that leads out of it.
+func (e Entry) name(project string) error {
+	root, err := os.OpenRoot(e.Path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.WriteFile("project", []byte(project), 0o600)
 }
 
 func (e Entry) file(name string) string { return filepath.Join(e.Path, name) }
@@ -118,10 +146,14 @@ func (e Entry) Remove() error {
 // module cache is read-only on purpose, and RemoveAll would stop there. A link
 // planted inside cannot lead the change out of dir, since os.Root refuses it.
 func openDirectories(dir string) error {
-	root, err := os.OpenRoot(dir)
+	err := plainDirectory(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}

@@ -118,3 +118,54 @@ func TestRemoveLeavesLinkTargetsAlone(t *testing.T) {
 		t.Errorf("linked directory changed: %v, %v", info.Mode(), err)
 	}
 }
+
+// A command that could once write the root, because it ran in the home directory,
+// may have left links there: the data directory becomes a write root, and the
+// project's name is written.
+func TestPlantedLinksAreNotFollowed(t *testing.T) {
+	outside := t.TempDir()
+	victim := filepath.Join(outside, "victim")
+	if err := os.WriteFile(victim, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plant := func(link func(Entry) (name, target string)) Store {
+		s := Store{Root: filepath.Join(t.TempDir(), "root")}
+		e, release, err := s.Open("/src/app")
+		if err != nil {
+			t.Fatal("control:", err)
+		}
+		release()
+		name, target := link(e)
+		if err := errors.Join(os.RemoveAll(name), os.Symlink(target, name)); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for what, link := range map[string]func(Entry) (string, string){
+		"the entry":   func(e Entry) (string, string) { return e.Path, outside },
+		"the data":    func(e Entry) (string, string) { return e.Data(), outside },
+		"the project": func(e Entry) (string, string) { return e.file("project"), victim },
+		"the lock":    func(e Entry) (string, string) { return e.file("lock"), filepath.Join(outside, "new") },
+	} {
+		if _, _, err := plant(link).Open("/src/app"); err == nil {
+			t.Errorf("%s: a link was followed", what)
+		}
+	}
+	before, err := os.Stat(outside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chmod(outside, 0o500), plant(func(e Entry) (string, string) { return e.Data(), outside }).For("/src/app").Remove()); err == nil {
+		t.Error("a link in place of the data was opened for removal")
+	}
+	if after, _ := os.Stat(outside); after.Mode().Perm() != 0o500 {
+		t.Errorf("the mode of what the link leads to went from %v to %v", before.Mode(), after.Mode())
+	}
+	os.Chmod(outside, 0o700)
+	if data, _ := os.ReadFile(victim); string(data) != "mine" {
+		t.Errorf("the file that a link led to holds %q", data)
+	}
+	if left, _ := os.ReadDir(outside); len(left) != 1 {
+		t.Errorf("something was made where the links lead: %v", left)
+	}
+}
