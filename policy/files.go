@@ -133,16 +133,26 @@ func (x *FileIndex) covering(path string) []hit {
 	for _, p := range x.patterns {
 		r := &x.rules[p.rule]
 		at, ok := p.glob.match(path)
-		if ok && (at == path || !r.Exact) && !excepted(r.Unless, path) {
+		if ok && (at == path || !r.Exact) && !excepted(r.Unless, p.glob.base, path) {
 			hits = append(hits, hit{r, at})
 		}
 	}
 	return hits
 }
 
-func excepted(names []string, path string) bool {
+// excepted says that path lies below one of the names in the git directory that
+// the pattern speaks of: what stands above that directory is the user's to name,
+// and a checkout may lie in ~/logs.
+func excepted(names []string, base, path string) bool {
+	if len(names) == 0 {
+		return false
+	}
+	inside := strings.TrimPrefix(path, base)
+	if i := strings.LastIndex(path, "/.git/"); i >= 0 {
+		inside = path[i+len("/.git"):]
+	}
 	for _, name := range names {
-		if strings.Contains(path, "/"+name+"/") {
+		if strings.Contains(inside, "/"+name+"/") {
 			return true
 		}
 	}
@@ -339,19 +349,16 @@ func strongest(hits []hit, allowKind, denyKind FileKind) (deny, allow hit) {
 // cache directory) stands against denials that are not deeper.
 func strongestWrite(hits []hit, lifted func(hit) bool) (deny, allow hit) {
 	for _, h := range hits {
-		switch h.Kind {
-		case DenyWrite, Protect:
-			if !lifted(h) && !opensByName(hits, h) {
-				deny = firmer(deny, h)
-			}
-		case AllowWrite:
-			if !h.Fresh { // private has spoken already
-				allow = firmer(allow, h)
-			}
+		if h.Kind == AllowWrite && !h.Fresh { // private has spoken already
+			allow = firmer(allow, h)
 		}
 	}
-	if allow.FileRule != nil && allow.Final && wins(allow, deny) {
-		deny = hit{}
+	final := allow.FileRule != nil && allow.Final
+	for _, h := range hits {
+		denies := (h.Kind == DenyWrite || h.Kind == Protect) && !lifted(h) && !opensByName(hits, h)
+		if denies && !(final && wins(allow, h)) {
+			deny = firmer(deny, h)
+		}
 	}
 	return deny, allow
 }

@@ -134,6 +134,10 @@ func (row Protected) birth() *Birth {
 	return &Birth{Up: 1 + strings.Count(row.Path, "/"), Names: row.Birth}
 }
 
+// branchDirs hold files named after branches, and a branch may be called config.
+// Two components each, because a submodule may be called logs.
+var branchDirs = []string{"refs/heads", "refs/tags", "refs/remotes", "refs/notes", "logs/refs"}
+
 // gitPatterns hold the git rows by name, for repositories that the bounded look
 // did not reach or that appear during the run.
 func (b *builder) gitPatterns(git string) {
@@ -141,7 +145,7 @@ func (b *builder) gitPatterns(git string) {
 		for _, dir := range []string{git, git + "/worktrees/*", git + "/modules/**"} {
 			rule := row.rule(dir + "/" + row.Path)
 			rule.Path, rule.Pattern, rule.Rule.Pattern = rule.Rule.Path, true, true
-			rule.Unless = []string{"refs", "logs"} // a branch may be called config
+			rule.Unless = branchDirs
 			b.files = append(b.files, rule)
 		}
 	}
