@@ -26,7 +26,7 @@ cat >"$work/srt.json" <<'JSON'
 JSON
 
 cd "$work/proj"
-bare="bwrap --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup --unshare-net --die-with-parent --ro-bind / / --bind $work/proj $work/proj --dev /dev --proc /proc -- true"
+bare="bwrap --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup --unshare-net --disable-userns --die-with-parent --ro-bind / / --bind $work/proj $work/proj --dev /dev --proc /proc -- true"
 
 echo "bench: start of true"
 pairs=(-n bwrap "$bare" -n gosrt "$gosrt -- true")
