@@ -12,8 +12,6 @@ import (
 
 // A platform without a backend refuses every run. Policies and plans work there.
 
-func initBackend() {}
-
 func startBackend(string, backendConfig) (running, error) { return running{}, noBackend() }
 
 func noBackend() error {

@@ -35,10 +35,11 @@ echo "lint: go vet for linux/arm64"
 GOARCH=arm64 CGO_ENABLED=0 go vet ./...
 
 if staticcheck=$(tool staticcheck honnef.co/go/tools/cmd/staticcheck $staticcheck_version); then
-	for goos in linux darwin; do
-		echo "lint: staticcheck for $goos"
-		GOOS=$goos CGO_ENABLED=0 "$staticcheck" ./...
-	done
+	echo "lint: staticcheck"
+	"$staticcheck" ./...
+	echo "lint: staticcheck for darwin"
+	# Much of the pure code for one platform has no caller on another.
+	GOOS=darwin CGO_ENABLED=0 "$staticcheck" -checks inherit,-U1000 ./...
 elif [ "${GOSRT_TEST_NEED:-}" = all ]; then
 	echo "lint: error: staticcheck could not be installed" >&2
 	exit 1
