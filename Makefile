@@ -10,7 +10,8 @@ LDFLAGS  := -s -w
 TESTARGS ?=
 PACKAGES ?= ./...
 # What tests start, beside the Go toolchain.
-TESTTOOLS := bwrap bash curl dig gcc git ip node pgrep python3 script ssh tar unshare
+TESTTOOLS := bwrap bash curl dig gcc git ip node npm openssl pgrep psql \
+	py:pip py:requests py:websockets python3 redis-server rsync script ssh sshd tar unshare wget
 
 .PHONY: build demo test test-long bench lint man clean
 
@@ -32,7 +33,7 @@ test:
 
 # The same tests with more random cases and rounds.
 test-long:
-	scripts/need.sh $(TESTTOOLS)
+	scripts/need.sh $(TESTTOOLS) chromium java
 	GOSRT_TEST_LONG=1 $(GO) test -timeout 60m $(TESTARGS) $(PACKAGES)
 
 bench:

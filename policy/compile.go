@@ -107,20 +107,28 @@ func (b *builder) listHome() {
 	}
 }
 
-func (b *builder) plan(c Command) (*Plan, error) {
-	transparent := b.host.Support.Transparent && !b.policy.Network.NoTransparent
-	proxy := ProxyEnv{HTTPPort: httpPort, SOCKSPort: socksPort, TmpDir: b.tmpDir()}
-	if !transparent {
-		proxy.SSHProxyCommand = sshProxyCommand(b.host.Executable)
+// sshProxyCommand is empty where gosrt is hidden from the command, or where there
+// is nothing to reach.
+func (b *builder) sshProxyCommand() string {
+	n := b.policy.Network
+	tunnel := b.host.Tunnel
+	if tunnel == "" || len(n.Allowed) == 0 && !n.Ask || b.files.DecideRead(tunnel).Verdict != Allow {
+		return ""
 	}
-	env, changes := Environ(b.policy, b.host, proxy)
+	return sshProxyCommand(tunnel)
+}
+
+func (b *builder) plan(c Command) (*Plan, error) {
+	env, changes := Environ(b.policy, b.host, ProxyEnv{
+		HTTPPort: httpPort, SOCKSPort: socksPort, TmpDir: b.tmpDir(), SSHProxyCommand: b.sshProxyCommand(),
+	})
 	plan := &Plan{
 		OS: b.host.OS, Argv: c.Argv, Dir: b.dir.Path, Home: b.host.Home, TmpDir: b.tmpDir(), StateDir: b.host.StateDir,
 		Env: env, EnvChanges: changes,
 		Files:   b.files,
 		Found:   b.found,
 		Network: b.policy.Network, HTTPPort: httpPort, SOCKSPort: socksPort,
-		Transparent: transparent,
+		Transparent: b.host.Support.Transparent && !b.policy.Network.NoTransparent,
 		Guard:       b.host.Support.Guard,
 		Sockets:     b.sockets(),
 		Darwin:      b.policy.Darwin, Bwrap: b.policy.Bwrap, Untrusted: b.policy.Untrusted,

@@ -170,11 +170,8 @@ func shellQuote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// sshProxyCommand connects through gosrt itself where connections are not
-// captured. ssh gives it to a shell, after replacing %h and %p.
-func sshProxyCommand(executable string) string {
-	if executable == "" {
-		return ""
-	}
-	return shellQuote(strings.ReplaceAll(executable, "%", "%%")) + " tunnel --listen - %h:%p"
+// sshProxyCommand connects through gosrt itself. ssh gives it to a shell, after
+// replacing %h and %p.
+func sshProxyCommand(gosrt string) string {
+	return shellQuote(strings.ReplaceAll(gosrt, "%", "%%")) + " tunnel --listen - %h:%p"
 }

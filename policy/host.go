@@ -14,6 +14,9 @@ type Host struct {
 
 	// Executable is gosrt's own binary, protected from writing.
 	Executable string
+	// Tunnel is the gosrt command that git's ssh connects through, so that a
+	// refusal says why. Empty: it connects as it is, and is captured.
+	Tunnel string
 	// ConfigDir and StateDir are gosrt's own; never opened by any rule.
 	ConfigDir, StateDir string
 	// CacheRoot holds the private cache directories of all projects, protected

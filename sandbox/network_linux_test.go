@@ -178,6 +178,15 @@ var clientOps = map[string]func(string) (string, error){
 		b, err := io.ReadAll(r.Body)
 		return string(b), err
 	},
+	"getenv": func(url string) (string, error) { // as the environment says
+		r, err := http.Get(url)
+		if err != nil {
+			return "", err
+		}
+		defer r.Body.Close()
+		b, err := io.ReadAll(r.Body)
+		return string(b), err
+	},
 	"lookup": func(name string) (string, error) {
 		r := net.Resolver{PreferGo: true}
 		addrs, err := r.LookupHost(context.Background(), name)

@@ -34,6 +34,9 @@ type Cmd struct {
 	// Cache is a private cache directory that the command may write, created
 	// when missing. Empty: none.
 	Cache string
+	// Tunnel is the path of the gosrt command, which git's ssh then connects
+	// through, so that a refusal says why. Empty: connections of ssh are captured.
+	Tunnel string
 	// Timeout ends the command, counted from Start. Zero: no limit.
 	Timeout time.Duration
 	// Grace is how long the command has between SIGTERM and SIGKILL after the
@@ -118,7 +121,9 @@ func (c *Cmd) Plan() (*policy.Plan, error) {
 	if env == nil {
 		env = os.Environ()
 	}
-	return policy.Compile(c.Policy, hostOf(env, c.Cache), policy.Command{Argv: c.Args, Dir: dir})
+	host := hostOf(env, c.Cache)
+	host.Tunnel = c.Tunnel
+	return policy.Compile(c.Policy, host, policy.Command{Argv: c.Args, Dir: dir})
 }
 
 // Start puts up the limits and starts the command. A *RefusedError says that
@@ -296,11 +301,11 @@ func (c *Cmd) Result() Result {
 }
 
 // SetNetwork changes the network rules of a running command. Connections that
-// the new rules forbid are ended.
+// the new rules forbid are ended. Rules with an upstream proxy that cannot be
+// understood are an error, and the old ones stay.
 func (c *Cmd) SetNetwork(n policy.Network) error {
 	if c.proxy == nil {
 		return errors.New("not started")
 	}
-	c.proxy.SetNetwork(n)
-	return nil
+	return c.proxy.SetNetwork(n)
 }

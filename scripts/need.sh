@@ -1,6 +1,7 @@
 #!/bin/bash
 # Usage: need.sh COMMAND...
-# Installs the Debian or Ubuntu package of each command that is missing.
+# Installs the Debian or Ubuntu package of each command that is missing; py:NAME
+# is a module of the system's Python.
 set -euo pipefail
 
 package_of() {
@@ -14,6 +15,10 @@ package_of() {
 	unshare) echo util-linux ;;
 	script) echo bsdutils ;;
 	ip) echo iproute2 ;;
+	java) echo default-jdk-headless ;;
+	psql) echo postgresql ;;
+	py:pip) echo python3-pip ;;
+	py:*) echo "python3-${1#py:}" ;;
 	pgrep) echo procps ;;
 	*) echo "$1" ;;
 	esac
@@ -22,9 +27,16 @@ package_of() {
 # sshd and ip live where an ordinary user's PATH does not look.
 PATH="$PATH:/usr/sbin:/sbin"
 
+there() {
+	case "$1" in
+	py:*) /usr/bin/python3 -c "import ${1#py:}" 2>/dev/null ;;
+	*) command -v "$1" >/dev/null ;;
+	esac
+}
+
 packages=()
 for command in "$@"; do
-	command -v "$command" >/dev/null || packages+=("$(package_of "$command")")
+	there "$command" || packages+=("$(package_of "$command")")
 done
 [ "${#packages[@]}" -gt 0 ] || exit 0
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,6 +76,7 @@ func (a *app) prepare(opts *runOptions, argv []string) (*sandbox.Cmd, error) {
 	c := sandbox.Command(context.Background(), p, argv[0], argv[1:]...)
 	c.Dir = here.Dir
 	c.Cache = here.cache()
+	c.Tunnel, _ = os.Executable() // without it git's ssh is captured as any other
 	c.Timeout = opts.timeout
 	c.Stdin, c.Stdout, c.Stderr = a.In, a.Out, a.Err
 	return c, nil
