@@ -3,6 +3,8 @@ package sandbox
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,4 +139,93 @@ func TestAttackCacheOfAnotherProject(t *testing.T) {
 			t.Errorf("%s: succeeded: %s", line, out)
 		}
 	}
+}
+
+// A socket of the caller's that is standard input belongs to the host's network.
+func TestAttackSocketAsInput(t *testing.T) {
+	h := newHome(t)
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	came := make(chan string, 9)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			said := make([]byte, 9)
+			n, _ := c.Read(said)
+			came <- string(said[:n])
+			c.Close()
+		}
+	}()
+	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+	try := `import ctypes, os, socket, sys
+if ctypes.CDLL(None).connect(0, bytes(16), 16) != 0: sys.exit("no socket that connects")
+s = socket.socket(fileno=os.dup(0))
+s.connect(("127.0.0.1", ` + port + `))
+s.send(b"out")`
+
+	control := exec.Command("python3", "-c", try)
+	control.Stdin = unixFile(t, unix.AF_INET, unix.SOCK_STREAM)
+	if out, err := control.CombinedOutput(); err != nil {
+		t.Fatalf("control: %v: %s", err, out)
+	}
+	if said := <-came; said != "out" {
+		t.Fatalf("control: %q", said)
+	}
+	for name, socket := range map[string]*os.File{
+		"a TCP socket":               unixFile(t, unix.AF_INET, unix.SOCK_STREAM),
+		"a UDP socket":               unixFile(t, unix.AF_INET, unix.SOCK_DGRAM),
+		"a Unix datagram socket":     unixFile(t, unix.AF_UNIX, unix.SOCK_DGRAM),
+		"an unconnected Unix one":    unixFile(t, unix.AF_UNIX, unix.SOCK_STREAM),
+		"a socket of routing tables": unixFile(t, unix.AF_NETLINK, unix.SOCK_RAW),
+	} {
+		if !leadsOut(socket) {
+			t.Errorf("%s: it leads out", name)
+		}
+		c := h.command(t.Context(), "python3", "-c", try)
+		c.Stdin = socket
+		if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "no socket") {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
+	}
+	select {
+	case said := <-came:
+		t.Errorf("the host was reached: %q", said)
+	default:
+	}
+
+	ours, theirs, err := unixPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	defer theirs.Close()
+	c := h.command(t.Context(), "cat")
+	c.Stdin = theirs
+	ours.WriteString("through")
+	unix.Shutdown(int(ours.Fd()), unix.SHUT_WR)
+	if out, err := c.Output(); err != nil || string(out) != "through" || leadsOut(theirs) {
+		t.Errorf("a stream that leads to the caller: %q, %v", out, err)
+	}
+}
+
+func unixFile(t *testing.T, domain, kind int) *os.File {
+	t.Helper()
+	fd, err := unix.Socket(domain, kind|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fd), "socket")
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func unixPair() (a, b *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	return os.NewFile(uintptr(fds[0]), "a"), os.NewFile(uintptr(fds[1]), "b"), err
 }

@@ -61,7 +61,9 @@ func (s *stdio) reader(r io.Reader) (*os.File, error) {
 	case nil:
 		return s.devNull()
 	case *os.File:
-		return r, nil
+		if !leadsOut(r) {
+			return r, nil
+		}
 	}
 	pr, pw, err := os.Pipe()
 	if err != nil {
@@ -82,7 +84,9 @@ func (s *stdio) writer(w io.Writer) (*os.File, error) {
 	case nil:
 		return s.devNull()
 	case *os.File:
-		return w, nil
+		if !leadsOut(w) {
+			return w, nil
+		}
 	}
 	pr, pw, err := os.Pipe()
 	if err != nil {
