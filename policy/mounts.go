@@ -29,8 +29,9 @@ import (
 //  6. the covers of hidden directories are made read-only, now that the places
 //     opened inside them are mounted.
 
-// procReadOnly are files of a fresh /proc that act on the whole machine.
-var procReadOnly = []string{"sys", "sysrq-trigger", "irq", "bus"}
+// procReadOnly are places of a fresh /proc that act on the whole machine. The
+// kernel looks at the file's owner alone for most of them, not at a capability.
+var procReadOnly = []string{"sys", "sysrq-trigger", "irq", "bus", "acpi", "asound", "driver", "dynamic_debug", "fs", "latency_stats", "mtrr", "pressure", "scsi"}
 
 // access is what the command may do at a place.
 type access int

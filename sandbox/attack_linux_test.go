@@ -229,3 +229,21 @@ func unixPair() (a, b *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	return os.NewFile(uintptr(fds[0]), "a"), os.NewFile(uintptr(fds[1]), "b"), err
 }
+
+// For most files of /proc the kernel asks who owns them, not for a capability,
+// and uid 0 inside is the owner.
+func TestAttackProcKnobs(t *testing.T) {
+	h := newHome(t)
+	const find = "find /proc -not -path '/proc/[0-9]*' -not -path '/proc/*self/*' -type f -writable 2>/dev/null; true"
+	if os.Getuid() == 0 {
+		if out, err := exec.Command("sh", "-c", find).Output(); err != nil || !strings.Contains(string(out), "/proc/sys/") {
+			t.Fatalf("control: outside there is much to write: %v", err)
+		}
+	}
+	if out, err := h.sh(t, "echo kept > /proc/self/comm && cat /proc/self/comm"); err != nil {
+		t.Errorf("control: a process writes its own files: %v: %s", err, out)
+	}
+	if out, err := h.sh(t, find); err != nil || strings.TrimSpace(out) != "" {
+		t.Errorf("writable inside: %v: %s", err, out)
+	}
+}
