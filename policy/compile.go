@@ -118,16 +118,25 @@ func (b *builder) sshProxyCommand() string {
 	return sshProxyCommand(tunnel)
 }
 
+// proxyPorts are where the proxies answer inside.
+func (b *builder) proxyPorts() (http, socks uint16) {
+	if own := b.host.ProxyPort; own != 0 {
+		return own, own
+	}
+	return httpPort, socksPort
+}
+
 func (b *builder) plan(c Command) (*Plan, error) {
+	http, socks := b.proxyPorts()
 	env, changes := Environ(b.policy, b.host, ProxyEnv{
-		HTTPPort: httpPort, SOCKSPort: socksPort, TmpDir: b.tmpDir(), SSHProxyCommand: b.sshProxyCommand(),
+		HTTPPort: http, SOCKSPort: socks, TmpDir: b.tmpDir(), SSHProxyCommand: b.sshProxyCommand(),
 	})
 	plan := &Plan{
 		OS: b.host.OS, Argv: c.Argv, Dir: b.dir.Path, Home: b.host.Home, TmpDir: b.tmpDir(), StateDir: b.host.StateDir,
 		Env: env, EnvChanges: changes,
 		Files:   b.files,
 		Found:   b.found,
-		Network: b.policy.Network, HTTPPort: httpPort, SOCKSPort: socksPort,
+		Network: b.policy.Network, HTTPPort: http, SOCKSPort: socks,
 		Transparent: b.host.Support.Transparent && !b.policy.Network.NoTransparent,
 		Guard:       b.host.Support.Guard,
 		Sockets:     b.sockets(),

@@ -26,6 +26,10 @@ type Host struct {
 	// caller; it is writable inside. Empty: none.
 	CacheDir string
 
+	// ProxyPort is where the proxy listens already, for both protocols, on a
+	// host that gives the command no network of its own. Zero: the usual ports.
+	ProxyPort uint16
+
 	Support Support
 }
 

@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package sandbox
 
@@ -17,7 +17,7 @@ func startBackend(string, backendConfig) (running, error) { return running{}, no
 func noBackend() error {
 	return &RefusedError{
 		Feature: "sandbox on " + runtime.GOOS,
-		Need:    "Linux",
+		Need:    "Linux or macOS",
 		Got:     "this version has no backend for " + runtime.GOOS,
 	}
 }

@@ -1,10 +1,7 @@
 package sandbox
 
 import (
-	"context"
 	"fmt"
-	"net"
-	"strconv"
 
 	"github.com/gosrt/gosrt/policy"
 	"github.com/gosrt/gosrt/proxy"
@@ -40,24 +37,4 @@ func serveNetwork(b backendConfig, n *linux.Network) {
 			Text: fmt.Sprintf("programs that ignore proxy variables: %s (%s)", n.Capture, n.Why),
 		})
 	}
-}
-
-// hostLoopback is where host ports and published ports are, outside.
-var hostLoopback = []string{"127.0.0.1", "::1"}
-
-// dialHost connects to a port of this host's loopback.
-func dialHost(port uint16) func(context.Context) (net.Conn, error) {
-	return func(ctx context.Context) (c net.Conn, err error) {
-		var d net.Dialer
-		for _, host := range hostLoopback {
-			if c, err = d.DialContext(ctx, "tcp", hostPort(host, port)); err == nil {
-				return c, nil
-			}
-		}
-		return nil, err
-	}
-}
-
-func hostPort(host string, port uint16) string {
-	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }

@@ -2,8 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"net"
 	"slices"
@@ -12,52 +10,6 @@ import (
 	"github.com/gosrt/gosrt/policy"
 	"github.com/gosrt/gosrt/sandbox/linux"
 )
-
-// published is one port inside with its listeners on this host.
-type published struct {
-	inside    uint16
-	listeners []net.Listener
-}
-
-// listenPublished takes the ports on this host before anything is started. One
-// that is taken on 127.0.0.1 is an error; ::1 may be missing.
-func listenPublished(rules []policy.PublishRule) ([]published, error) {
-	var all []published
-	for _, r := range rules {
-		if r.Auto {
-			continue
-		}
-		p, err := listenOutside(r.Outside, r.Inside)
-		if err != nil {
-			closePublished(all)
-			return nil, fmt.Errorf("publish %s (%s): %w", r.Text, r.Origin, err)
-		}
-		all = append(all, p)
-	}
-	return all, nil
-}
-
-func listenOutside(outside, inside uint16) (published, error) {
-	p := published{inside: inside}
-	for i, host := range hostLoopback {
-		l, err := net.Listen("tcp", hostPort(host, outside))
-		if err == nil {
-			p.listeners = append(p.listeners, l)
-		} else if i == 0 {
-			return p, err
-		}
-	}
-	return p, nil
-}
-
-func closePublished(all []published) (err error) {
-	for _, p := range all {
-		for _, l := range p.listeners {
-			err = errors.Join(err, l.Close())
-		}
-	}
-	return err
-}
 
 // publish serves ports inside on this host until the command has ended.
 func publish(b backendConfig, all []published, n *linux.Network) {

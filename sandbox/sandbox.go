@@ -96,6 +96,8 @@ type backendConfig struct {
 	onStop                func(stopped bool)
 	violation             func(policy.Violation)
 	grace                 time.Duration
+	// compile makes the plan again for a proxy that listens on a port of this host.
+	compile func(proxyPort uint16) (*policy.Plan, error)
 }
 
 // Command returns a Cmd that runs name with args under pol. When ctx ends
@@ -106,7 +108,9 @@ func Command(ctx context.Context, pol policy.Policy, name string, args ...string
 
 // Plan compiles the policy for this host and command. It starts nothing and
 // changes nothing.
-func (c *Cmd) Plan() (*policy.Plan, error) {
+func (c *Cmd) Plan() (*policy.Plan, error) { return c.compile(0) }
+
+func (c *Cmd) compile(proxyPort uint16) (*policy.Plan, error) {
 	if len(c.Args) == 0 || c.Args[0] == "" {
 		return nil, errors.New("no command")
 	}
@@ -122,7 +126,7 @@ func (c *Cmd) Plan() (*policy.Plan, error) {
 		env = os.Environ()
 	}
 	host := hostOf(env, c.Cache)
-	host.Tunnel = c.Tunnel
+	host.Tunnel, host.ProxyPort = c.Tunnel, proxyPort
 	return policy.Compile(c.Policy, host, policy.Command{Argv: c.Args, Dir: dir})
 }
 
@@ -165,7 +169,7 @@ func (c *Cmd) start(plan *policy.Plan) (err error) {
 	c.receiveSignals()
 	c.run, err = startBackend(c.Policy.Bwrap, backendConfig{
 		plan: plan, stdin: c.io.in, stdout: c.io.out, stderr: c.io.err,
-		serve: c.serve, proxy: c.proxy, background: c.serving.Go, over: c.over, onStop: c.onStop, violation: c.OnViolation, grace: c.grace(),
+		serve: c.serve, proxy: c.proxy, background: c.serving.Go, over: c.over, onStop: c.onStop, violation: c.OnViolation, grace: c.grace(), compile: c.compile,
 	})
 	if err != nil {
 		c.dropSignals()

@@ -1,8 +1,9 @@
+//go:build linux || darwin
+
 package sandbox
 
 import (
 	"os"
-	"runtime"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,11 +28,5 @@ func reclaimTerminal() {
 		return
 	}
 	defer tty.Close()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	var ttou, old unix.Sigset_t
-	ttou.Val[0] = 1 << (uint(unix.SIGTTOU) - 1)
-	unix.PthreadSigmask(unix.SIG_BLOCK, &ttou, &old) // tcsetpgrp(3): else a background caller is stopped
-	unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCSPGRP, unix.Getpgrp())
-	unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil)
+	withoutTTOU(func() { unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCSPGRP, unix.Getpgrp()) })
 }

@@ -1,0 +1,20 @@
+package sandbox
+
+import (
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+)
+
+// withoutTTOU lets a background process change the terminal: it would be
+// stopped by SIGTTOU unless it ignores it (tcsetpgrp(3)). Without cgo there is
+// no thread's signal mask to set.
+func withoutTTOU(change func()) {
+	if signal.Ignored(unix.SIGTTOU) {
+		change()
+		return
+	}
+	signal.Ignore(unix.SIGTTOU)
+	defer signal.Reset(unix.SIGTTOU)
+	change()
+}
