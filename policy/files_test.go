@@ -256,3 +256,12 @@ func TestZeroFilesDenyWriting(t *testing.T) {
 	check(t, "write", "!/ !/x", f.DecideWrite)
 	check(t, "read", "/x", f.DecideRead)
 }
+
+// A branch may be called config; a checkout or bare repository under a directory
+// named logs or refs is no branch.
+func TestBranchNamesLiftOnlyInsideGit(t *testing.T) {
+	index := setup{write: "."}.mustCompile(t).Files.Index()
+	check(t, "write", "/home/u/p/.git/modules/sub/refs/heads/config /home/u/p/.git/modules/sub/logs/refs/heads/config "+
+		"!/home/u/p/logs/sub/.git/config !/home/u/p/logs/bare.git/config !/home/u/p/refs/a/bare.git/hooks/post-update "+
+		"!/home/u/p/proj.git/logs/q/.git/config !/home/u/p/.git/modules/logs/config", index.DecideWrite)
+}
