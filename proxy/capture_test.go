@@ -81,7 +81,7 @@ func captured(t *testing.T, c *Capture, dst netip.AddrPort) string {
 	ours, theirs := tcpPair(t)
 	done := make(chan struct{})
 	go func() { c.serveConn(theirs); close(done) }()
-	_ = ours.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = ours.SetDeadline(time.Now().Add(patience))
 	_ = ours.CloseWrite()
 	b, _ := io.ReadAll(ours)
 	_ = ours.Close()
@@ -157,7 +157,7 @@ func TestForward(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	if b, err := io.ReadAll(c); err != nil || string(b) != "hello" {
 		t.Errorf("got %q, %v", b, err)
 	}

@@ -33,7 +33,7 @@ func (w *world) capture(dst string) *net.TCPConn {
 		defer close(done)
 		w.ServeCaptured(server, h)
 	}()
-	_ = client.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = client.SetDeadline(time.Now().Add(patience))
 	w.t.Cleanup(func() { _ = client.Close(); <-done })
 	return client
 }

@@ -233,7 +233,7 @@ func dialDNS(t *testing.T, network string, to net.Addr) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	return c
 }
 

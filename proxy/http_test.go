@@ -96,7 +96,7 @@ func TestChunksAreStreamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		_ = c.SetReadDeadline(time.Now().Add(2 * time.Second))
+		_ = c.SetReadDeadline(time.Now().Add(patience))
 		if got := readN(t, resp.Body, 5); got != "tick\n" {
 			t.Errorf("%q", got)
 		}

@@ -119,14 +119,14 @@ func neverDials(t *testing.T, b []byte) {
 		defer close(done)
 		w.ServeConn(server)
 	}()
-	_ = client.SetDeadline(time.Now().Add(5 * time.Second))
+	_ = client.SetDeadline(time.Now().Add(patience))
 	_, _ = client.Write(b)
 	_ = client.CloseWrite()
 	_, _ = io.Copy(io.Discard, client)
 	_ = client.Close()
 	select {
 	case <-done:
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		t.Errorf("%q: still served", b)
 	}
 	_ = w.Close()

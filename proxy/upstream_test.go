@@ -169,7 +169,7 @@ func TestBrokenUpstreamFailsClosed(t *testing.T) {
 			t.Errorf("%q: Serve: %v", text, err)
 		}
 		client, server := tcpPair(t)
-		_ = client.SetDeadline(time.Now().Add(5 * time.Second))
+		_ = client.SetDeadline(time.Now().Add(patience))
 		go s.ServeConn(server)
 		fmt.Fprintf(client, "CONNECT a.test:%s HTTP/1.1\r\nHost: x\r\n\r\n", port)
 		b, _ := io.ReadAll(client)

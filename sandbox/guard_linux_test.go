@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -394,13 +395,19 @@ func TestGuardRace(t *testing.T) {
 // What a program on the host makes meanwhile is the user's.
 func TestGuardLeavesTheHostsFiles(t *testing.T) {
 	h := newHome(t)
-	g := h.guarded(t.Context(), "sleep", "1")
+	g := h.guarded(t.Context(), "sh", "-c", "echo; read end")
+	stdin, end := io.Pipe()
+	begun, stdout := io.Pipe()
+	g.Stdin, g.Stdout = stdin, stdout
 	if err := g.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(200 * time.Millisecond)
+	if _, err := begun.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
 	mustWrite(t, h.work+"/.vscode/tasks.json", "mine")
 	mustWrite(t, h.work+"/.claude/commands/x", "mine")
+	fmt.Fprintln(end, "end")
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}

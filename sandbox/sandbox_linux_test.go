@@ -145,7 +145,7 @@ func TestInputThatNeverEnds(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("Run waits for input that nobody reads")
 	}
 }
@@ -163,7 +163,7 @@ func TestTimeLimit(t *testing.T) {
 		if r := c.Result(); r.Outcome != TimedOut || r.Status != StatusTimedOut {
 			t.Errorf("%s: %+v", tt.name, r)
 		}
-		if d := time.Since(began); d > 10*time.Second {
+		if d := time.Since(began); d > 50*time.Second {
 			t.Errorf("%s: took %v", tt.name, d)
 		}
 	}

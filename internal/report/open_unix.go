@@ -101,7 +101,12 @@ func (q *queue) Close() error {
 	close(q.lines)
 	select {
 	case <-q.done:
-		return nil
+		select {
+		case err := <-q.failed: // since the last line was taken
+			return err
+		default:
+			return nil
+		}
 	case <-time.After(queueWait):
 		return errors.New("its reader does not keep up")
 	}
