@@ -64,6 +64,7 @@ type runOptions struct {
 	shellLine      string
 	timeout        time.Duration
 	report         string // FILE or fd:N; empty: none
+	control        int    // descriptor; 0: none
 	changes        bool
 	quiet, verbose bool
 }
@@ -76,6 +77,7 @@ func (o *runOptions) register(cmd *cobra.Command) {
 	o.policyFlags.register(flags)
 	flags.DurationVar(&o.timeout, "timeout", 0, "end the command after `DURATION` (30s, 10m)")
 	flags.StringVar(&o.report, "report", "", "write what happens as JSON lines to `FILE`, or to descriptor N as fd:N")
+	flags.IntVar(&o.control, "control-fd", 0, "take changed network rules from descriptor `N` while the command runs")
 	flags.BoolVar(&o.changes, "changes", false, "afterwards list what the run changed that programs outside obey")
 	flags.BoolVar(&o.quiet, "quiet", false, "print nothing but errors")
 	flags.BoolVar(&o.verbose, "verbose", false, "also print what was changed for the command and every denial")

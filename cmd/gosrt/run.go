@@ -24,6 +24,10 @@ func (a *app) run(cmd *cobra.Command, args []string, opts *runOptions) error {
 	if err != nil {
 		return err
 	}
+	control, err := openControl(opts.control)
+	if err != nil {
+		return err
+	}
 	c, err := a.prepare(opts, argv)
 	if err != nil {
 		return err
@@ -32,6 +36,7 @@ func (a *app) run(cmd *cobra.Command, args []string, opts *runOptions) error {
 	defer a.keepCache(c)()
 	c.ForwardSignals = true
 	c.OnPlan = a.notes
+	a.listenForAnswers(c)
 	rec, err := a.record(c, opts)
 	if err != nil {
 		return refused(err)
@@ -43,6 +48,7 @@ func (a *app) run(cmd *cobra.Command, args []string, opts *runOptions) error {
 		return refused(err)
 	}
 	rec.started(c)
+	defer a.takeChanges(c, control, rec.dir, rec.lines.Run)()
 	err = c.Wait()
 	rec.ended(c, nil)
 	if opts.changes {

@@ -4,6 +4,7 @@ package runs
 
 import (
 	"errors"
+	"net"
 	"os"
 )
 
@@ -23,3 +24,12 @@ func (Dir) Live(string) bool { return false }
 
 // Open finds nothing: nothing runs.
 func (Dir) Open(string) (string, *os.File, error) { return "", nil, errNone }
+
+// Control is where a run of this process takes changes.
+type Control struct{ net.Listener }
+
+// Listen makes no socket here: nothing runs.
+func (Dir) Listen(string) (*Control, error) { return nil, errNone }
+
+// Dial finds nothing: nothing runs.
+func (Dir) Dial(string) (net.Conn, error) { return nil, errNone }

@@ -78,6 +78,7 @@ func (d Dir) live(name string) (bool, error) {
 	if err != nil || !strings.HasSuffix(name, ending) && young(f) {
 		return false, err
 	}
+	_ = os.Remove(d.socket(strings.TrimSuffix(name, ending))) // there is none without ctl
 	return false, os.Remove(path)
 }
 
