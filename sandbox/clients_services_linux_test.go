@@ -53,7 +53,10 @@ func (s *site) startSSH(t *testing.T) (config string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if me.Uid == "0" { // sshd(8): where its unprivileged half lives
+	pam := "yes" // else an account without a password counts as locked
+	if me.Uid == "0" {
+		pam = "no"
+		// sshd(8): where its unprivileged half lives.
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -74,8 +77,8 @@ func (s *site) startSSH(t *testing.T) (config string) {
 		known += fmt.Sprintf("[%s]:%d %s", host, port, public)
 	}
 	for name, text := range map[string]string{
-		"sshd_config": fmt.Sprintf("ListenAddress 127.0.0.1\nPort %d\nHostKey %s\nAuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin yes\nSubsystem sftp internal-sftp\n",
-			port, at("host"), at("mine.pub")),
+		"sshd_config": fmt.Sprintf("ListenAddress 127.0.0.1\nPort %d\nHostKey %s\nAuthorizedKeysFile %s\nStrictModes no\nUsePAM %s\nPidFile none\nPermitRootLogin yes\nSubsystem sftp internal-sftp\n",
+			port, at("host"), at("mine.pub"), pam),
 		"ssh_config":  fmt.Sprintf("Port %d\nUser %s\nIdentityFile %s\nUserKnownHostsFile %s\nBatchMode yes\n", port, me.Username, at("mine"), at("known_hosts")),
 		"known_hosts": known,
 	} {
