@@ -13,7 +13,7 @@ PACKAGES ?= ./...
 TESTTOOLS := bwrap bash curl dig gcc git ip node npm openssl pgrep psql \
 	py:pip py:requests py:websockets python3 redis-server rsync script ssh sshd tar unshare wget
 
-.PHONY: build demo test test-long bench lint man clean
+.PHONY: build demo needs test test-long bench lint man clean
 
 build: bin/gosrt
 
@@ -27,12 +27,14 @@ demo:
 	$(MAKE) --no-print-directory build
 	scripts/demo.sh bin/gosrt
 
-test:
+needs:
 	scripts/need.sh $(TESTTOOLS)
+
+test: needs
 	$(GO) test -timeout 15m $(TESTARGS) $(PACKAGES)
 
 # The same tests with more random cases and rounds.
-test-long:
+test-long: needs
 	scripts/need.sh $(TESTTOOLS) chromium java
 	GOSRT_TEST_LONG=1 $(GO) test -timeout 60m $(TESTARGS) $(PACKAGES)
 
