@@ -168,7 +168,7 @@ func TestFirstConnectIsNeverRefused(t *testing.T) {
 	_, err := exec.LookPath("bash")
 	need(t, err == nil, "bash")
 	rounds := 200
-	if testing.Short() {
+	if testing.Short() || raceDetector {
 		rounds = 20
 	}
 	cmd := gosrtCmd(t)
