@@ -247,3 +247,63 @@ func TestAttackProcKnobs(t *testing.T) {
 		t.Errorf("writable inside: %v: %s", err, out)
 	}
 }
+
+// fullRun says to a process of this test that it is the one to run out of
+// descriptors.
+const fullRun = "GOSRT_ATTACK_FULL"
+
+// A supervisor without a descriptor left cannot find a name any more, and must
+// refuse what it cannot judge. The command can bring it there by connections.
+func TestAttackFullSupervisor(t *testing.T) {
+	if os.Getenv(fullRun) == "" {
+		cmd := exec.Command("/proc/self/exe", "-test.run=^TestAttackFullSupervisor$")
+		cmd.Env = append(os.Environ(), fullRun+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	h := newHome(t)
+	c := h.command(t.Context(), "sh", "-c", "mkdir a b c d; mkdir a/../mine; echo go; read line; mkdir d/../.vscode; mkdir b/../.idea; echo end")
+	ours, theirs, err := unixPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stdin, c.Stdout, c.Stderr = theirs, theirs, theirs
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := make([]byte, 4096)
+	if n, err := ours.Read(said); err != nil || string(said[:n]) != "go\n" {
+		t.Fatalf("control: %q, %v", said[:n], err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: 64}); err != nil {
+		t.Fatal(err)
+	}
+	var taken []int
+	for {
+		fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			break
+		}
+		taken = append(taken, fd)
+	}
+	ours.WriteString("go\n")
+	n, err := ours.Read(said) // before the end, when what got through is put away
+	for ; err == nil && !strings.Contains(string(said[:n]), "end\n"); n += more(ours, said[n:]) {
+	}
+	if got := string(said[:n]); strings.Count(got, "Permission denied") < 2 {
+		t.Errorf("a protected name was made: %q", got)
+	}
+	for _, fd := range taken {
+		unix.Close(fd)
+	}
+	if err := c.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func more(f *os.File, buf []byte) int {
+	n, _ := f.Read(buf)
+	return n
+}

@@ -177,7 +177,7 @@ func (g *Guard) answer(c Call) {
 	switch {
 	case errors.Is(err, errDone):
 		g.listener.Return(c.ID, 0)
-	case errors.Is(err, errFailClosed):
+	case err != nil && !kernelFails(err):
 		g.listener.Fail(c.ID, unix.EACCES)
 	case err != nil || f == nil:
 		if call.kind.makes() {
@@ -243,6 +243,21 @@ func programOf(tid int) string {
 
 // errFailClosed refuses a call whose names cannot be judged but could matter.
 var errFailClosed = errors.New("the call cannot be judged")
+
+// kernelFails says that a name was not found for a reason for which the kernel's
+// own lookup will not find it either, or that there is no caller any more. Any
+// other fault is the guard's own and must not let the call through: it may be out
+// of descriptors, or the caller a program that only its owner can read, into which
+// LD_PRELOAD brings other code.
+func kernelFails(err error) bool {
+	for _, answer := range []error{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EBADF, unix.EFAULT, unix.EINVAL,
+		unix.ENAMETOOLONG, errNoName, ErrGone, os.ErrProcessDone} {
+		if errors.Is(err, answer) {
+			return true
+		}
+	}
+	return false
+}
 
 // inspection is one call under examination.
 type inspection struct {
@@ -510,7 +525,10 @@ func (in inspection) remove() (*finding, error) {
 
 // bind of a Unix socket makes a name.
 func (in inspection) bind() (*finding, error) {
-	addr, _, err := in.listener.ReadSockaddr(in.call, in.call.Args[1], in.call.Args[2])
+	addr, raw, err := in.listener.ReadSockaddr(in.call, in.call.Args[1], in.call.Args[2])
+	if err != nil && len(raw) > 0 {
+		return nil, unix.EINVAL // what ParseSockaddr refuses, the kernel does
+	}
 	if err != nil || addr.Path == "" {
 		return nil, err
 	}
