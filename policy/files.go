@@ -133,30 +133,11 @@ func (x *FileIndex) covering(path string) []hit {
 	for _, p := range x.patterns {
 		r := &x.rules[p.rule]
 		at, ok := p.glob.match(path)
-		if ok && (at == path || !r.Exact) && !excepted(r.Unless, p.glob.base, path) {
+		if ok && (at == path || !r.Exact) {
 			hits = append(hits, hit{r, at})
 		}
 	}
 	return hits
-}
-
-// excepted says that path lies below one of the names in the git directory that
-// the pattern speaks of: what stands above that directory is the user's to name,
-// and a checkout may lie in ~/logs.
-func excepted(names []string, base, path string) bool {
-	if len(names) == 0 {
-		return false
-	}
-	inside := strings.TrimPrefix(path, base)
-	if i := strings.LastIndex(path, "/.git/"); i >= 0 {
-		inside = path[i+len("/.git"):]
-	}
-	for _, name := range names {
-		if strings.Contains(inside, "/"+name+"/") {
-			return true
-		}
-	}
-	return false
 }
 
 // private says that path lies in a tree of the run's own, where the host's rules
@@ -326,12 +307,10 @@ func (x *FileIndex) DecideMoveTo(path string) Decision {
 }
 
 // strongest picks the most specific denial and the most specific permission.
-// Where final rules cover the path, only they count.
+// Where final rules cover the path, only they count, except that a denial deeper
+// than a final permission stands.
 func strongest(hits []hit, allowKind, denyKind FileKind) (deny, allow hit) {
-	final := false
-	for _, h := range hits {
-		final = final || h.Final && (h.Kind == denyKind || h.Kind == allowKind)
-	}
+	final := slices.ContainsFunc(hits, func(h hit) bool { return h.Final && (h.Kind == denyKind || h.Kind == allowKind) })
 	for _, h := range hits {
 		switch {
 		case final && !h.Final:
@@ -339,6 +318,14 @@ func strongest(hits []hit, allowKind, denyKind FileKind) (deny, allow hit) {
 			deny = deeper(deny, h)
 		case h.Kind == allowKind:
 			allow = deeper(allow, h)
+		}
+	}
+	if !final || !wins(allow, deny) {
+		return deny, allow
+	}
+	for _, h := range hits {
+		if h.Kind == denyKind && !wins(allow, h) {
+			deny = deeper(deny, h)
 		}
 	}
 	return deny, allow

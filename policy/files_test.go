@@ -226,7 +226,7 @@ func TestProtected(t *testing.T) {
 		"!/home/u/p/.git/config !/home/u/p/.git/config.worktree !/home/u/p/.git/commondir !/home/u/p/.git/info/attributes "+
 		"!/home/u/p/.git/modules/a/b/config !/home/u/p/.git/worktrees/w/gitdir !/home/u/p/sub/deep/er/.git/config !/home/u/p/x.git/hooks/y "+
 		"/home/u/notes /home/u/p/.git/index /home/u/p/.git/objects/x /home/u/p/.git/info/exclude /home/u/p/.github/x /home/u/.cache/x "+
-		"/home/u/p/node_modules/pkg/.vscode/settings.json /home/u/p/.git/modules/a/refs/heads/config", index.DecideWrite)
+		"/home/u/p/node_modules/pkg/.vscode/settings.json !/home/u/p/.git/modules/a/refs/heads/config", index.DecideWrite)
 }
 
 func TestProtectedIsOpenedByName(t *testing.T) {
@@ -257,11 +257,12 @@ func TestZeroFilesDenyWriting(t *testing.T) {
 	check(t, "read", "/x", f.DecideRead)
 }
 
-// A branch may be called config; a checkout or bare repository under a directory
-// named logs or refs is no branch.
-func TestBranchNamesLiftOnlyInsideGit(t *testing.T) {
+// What a directory is called lifts nothing: a checkout may lie in ~/logs, and who
+// writes .gitmodules may call a submodule refs/heads.
+func TestNoNameLiftsGitPatterns(t *testing.T) {
 	index := setup{write: "."}.mustCompile(t).Files.Index()
-	check(t, "write", "/home/u/p/.git/modules/sub/refs/heads/config /home/u/p/.git/modules/sub/logs/refs/heads/config "+
-		"!/home/u/p/logs/sub/.git/config !/home/u/p/logs/bare.git/config !/home/u/p/refs/a/bare.git/hooks/post-update "+
+	check(t, "write", "/home/u/p/.git/refs/heads/config /home/u/p/.git/logs/refs/heads/config "+
+		"!/home/u/p/.git/modules/refs/heads/config !/home/u/p/.git/modules/a/refs/heads/b/config "+
+		"!/home/u/p/logs/sub/.git/config !/home/u/p/logs/bare.git/config !/home/u/p/refs/heads/bare.git/hooks/post-update "+
 		"!/home/u/p/proj.git/logs/q/.git/config !/home/u/p/.git/modules/logs/config", index.DecideWrite)
 }

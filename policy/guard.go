@@ -2,7 +2,6 @@ package policy
 
 import (
 	"slices"
-	"strings"
 )
 
 // The guard's question. Mounts hold what existed when the run began; the guard
@@ -84,25 +83,11 @@ func (x *FileIndex) SameBelow(old, new string) bool {
 		if r.Kind == AllowRead {
 			continue
 		}
-		if p.glob.reached(old) != p.glob.reached(new) || exception(r.Unless, p.glob.base, old) != exception(r.Unless, p.glob.base, new) {
+		if p.glob.reached(old) != p.glob.reached(new) {
 			return false
 		}
 	}
 	return true
-}
-
-// exception tells a directory in which a pattern is lifted, one from which a name
-// leads there, and any other apart.
-func exception(names []string, base, dir string) string {
-	if excepted(names, base, dir+"/") {
-		return "lifted"
-	}
-	for _, name := range names {
-		if first, _, _ := strings.Cut(name, "/"); strings.HasSuffix(dir, "/"+first) {
-			return first
-		}
-	}
-	return ""
 }
 
 // reached is the state after the whole path; none outside the base.

@@ -146,10 +146,7 @@ type FileRule struct {
 	// Birth is what git itself writes here in a repository that it makes during
 	// the run. Nil: nothing.
 	Birth *Birth
-	// Unless are directories of a git directory below which a Pattern does not apply
-	// ("refs": a branch may be called config).
-	Unless []string
-	Rule   PathRule
+	Rule  PathRule
 }
 
 // Birth opens part of a rule in a repository that did not exist when the run

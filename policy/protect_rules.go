@@ -134,18 +134,15 @@ func (row Protected) birth() *Birth {
 	return &Birth{Up: 1 + strings.Count(row.Path, "/"), Names: row.Birth}
 }
 
-// branchDirs hold files named after branches, and a branch may be called config.
-// Two components each, because a submodule may be called logs.
-var branchDirs = []string{"refs/heads", "refs/tags", "refs/remotes", "refs/notes", "logs/refs"}
-
 // gitPatterns hold the git rows by name, for repositories that the bounded look
-// did not reach or that appear during the run.
+// did not reach or that appear during the run. In a submodule a branch cannot be
+// called config or hooks then: its file has the same name as the configuration of
+// a submodule called refs/heads, and who writes .gitmodules chooses that name.
 func (b *builder) gitPatterns(git string) {
 	for _, row := range gitRows() {
 		for _, dir := range []string{git, git + "/worktrees/*", git + "/modules/**"} {
 			rule := row.rule(dir + "/" + row.Path)
 			rule.Path, rule.Pattern, rule.Rule.Pattern = rule.Rule.Path, true, true
-			rule.Unless = branchDirs
 			b.files = append(b.files, rule)
 		}
 	}

@@ -98,17 +98,13 @@ func TestCompileCasesHold(t *testing.T) {
 					t.Errorf("read %s: macOS %v, policy %+v", p, got, d)
 				}
 				d = index.DecideWrite(named)
-				if got := w.mac.check(on("file-write-data", looked{node: n})); got != w.allowed(d) && (got || !stricter(p) && !w.meet()) {
+				if got := w.mac.check(on("file-write-data", looked{node: n})); got != w.allowed(d) && (got || !w.meet()) {
 					t.Errorf("write %s: macOS %v, policy %+v", p, got, d)
 				}
 			})
 		})
 	}
 }
-
-// stricter are places where the profile refuses what the policy leaves to git:
-// its Unless names count only within a repository.
-func stricter(p string) bool { return strings.Contains(p, "/refs/") || strings.Contains(p, "/logs/") }
 
 // load copies a tree into the fake Mac.
 func load(m *fakeMac, tree *policytest.Tree, dir string) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gosrt/gosrt/policy"
 )
@@ -176,7 +175,7 @@ func (t fileTable) touchesRoots(p string) bool { return len(t.rootsWithin(p)) > 
 // filters are the entry as filters, in every spelling the kernel may compare.
 func (e entry) filters() []string {
 	if e.glob != nil {
-		return []string{e.except(regex(e.glob.regex(e.Exact)))}
+		return []string{regex(e.glob.regex(e.Exact))}
 	}
 	return each(e.area(), e.spellings())
 }
@@ -203,16 +202,4 @@ func (e entry) spellings() []string {
 		}
 	}
 	return out
-}
-
-// except takes out what lies beneath directories of the entry's Unless names
-// (a branch may be called "config"), where those lie in what the pattern names:
-// a directory of that name above it means nothing.
-func (e entry) except(filter string) string {
-	if len(e.Unless) == 0 {
-		return filter
-	}
-	n := slices.IndexFunc(e.glob.segments, hasName) + 1
-	dir := strings.TrimSuffix(e.glob.prefix(n).regex(true), "$")
-	return all(filter, not(regex(dir+"(/.*)?/"+group(each(literalRegex, e.Unless))+"/")))
 }

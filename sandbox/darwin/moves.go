@@ -83,9 +83,9 @@ func (s *pinSet) tail(e entry) {
 		switch {
 		case hasName(e.glob.segments[n-1]):
 			named = true
-			s.patterns = append(s.patterns, e.except(here))
+			s.patterns = append(s.patterns, here)
 		case named && e.Kind == policy.Protect:
-			s.patterns = append(s.patterns, e.except(all(here, vnodeType("DIRECTORY"))))
+			s.patterns = append(s.patterns, all(here, vnodeType("DIRECTORY")))
 		}
 	}
 }

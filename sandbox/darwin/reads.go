@@ -107,7 +107,7 @@ func (t fileTable) readStep(e entry, patterns []entry) []rule {
 func (t fileTable) readPattern(e entry, re string, patterns []entry) []rule {
 	filter := regex(re)
 	if e.Kind == policy.DenyRead {
-		return t.read(e, []string{e.except(filter)})
+		return t.read(e, []string{filter})
 	}
 	parts := []string{filter}
 	for _, d := range patterns {

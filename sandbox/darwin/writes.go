@@ -82,7 +82,7 @@ func (e entry) strictlyBeneath(dir string) []string {
 	}
 	var filters []string
 	for _, re := range e.glob.beneath(dir, e.Exact) {
-		filters = append(filters, e.except(regex(re)))
+		filters = append(filters, regex(re))
 	}
 	return filters
 }
