@@ -162,7 +162,8 @@ func startPeer(b *testing.B, inside bool, mode, proxy, target string) benchPeer 
 	return p
 }
 
-// forEachWay runs one measurement through the plain relay and both proxies.
+// forEachWay runs one measurement through the plain relay, both proxies, and as a
+// program that knows no proxy, whose connections are captured.
 func forEachWay(b *testing.B, suffix string, measure func(*testing.B, benchPeer)) {
 	source := startSource(b)
 	named := "source.test" + source[strings.LastIndex(source, ":"):]
@@ -174,6 +175,7 @@ func forEachWay(b *testing.B, suffix string, measure func(*testing.B, benchPeer)
 		{"relay", "plain", relay, source, false},
 		{"connect", "connect", "127.0.0.1:3128", named, true},
 		{"socks", "socks", "127.0.0.1:1080", named, true},
+		{"captured", "plain", named, named, true},
 	} {
 		b.Run(way.name, func(b *testing.B) {
 			p := startPeer(b, way.inside, way.mode+suffix, way.proxy, way.target)
