@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -14,7 +15,8 @@ const BuiltinName = "builtin"
 // Compile adds them to every policy.
 //
 // An empty Home hides nothing below "~". A current directory that holds the
-// home directory, or is "/", is not made writable; Load says so in a note.
+// home directory, or is "/" or one of the system's, is not made writable; Load
+// says so in a note.
 func Builtin(v Vars, cwd string) Policy {
 	p := Policy{Layers: []LayerInfo{{Layer: LayerBuiltin}}}
 	for _, group := range hiddenPlaces {
@@ -32,9 +34,24 @@ func Builtin(v Vars, cwd string) Policy {
 	return p
 }
 
-// holdsMany says that dir is no project: everybody's home directories are in it.
+// holdsMany says that dir is no project: everybody's home directories are in it,
+// or it is the system's, which matters to a root caller.
 func holdsMany(dir, home string) bool {
-	return folder(dir) == "/" || path.IsAbs(home) && beneath(folder(dir), folder(home))
+	dir = folder(dir)
+	return dir == "/" || path.IsAbs(home) && beneath(dir, folder(home)) || systemDir(dir)
+}
+
+// The system's own directories: those of systemTrees with all that is in them, and
+// those of systemTops by themselves, since projects lie in /opt/app or /usr/src/app.
+var (
+	systemTrees = []string{"/etc", "/private/etc", "/boot", "/bin", "/sbin", "/lib", "/lib64", "/usr/bin", "/usr/sbin", "/usr/lib",
+		"/usr/lib64", "/usr/libexec", "/usr/local/bin", "/usr/local/sbin", "/System", "/Library"}
+	systemTops = []string{"/usr", "/usr/local", "/usr/share", "/var", "/var/lib", "/opt", "/srv", "/run"}
+)
+
+func systemDir(dir string) bool {
+	return slices.Contains(systemTops, dir) ||
+		slices.ContainsFunc(systemTrees, func(tree string) bool { return within(tree, dir) })
 }
 
 // folder folds "." and extra slashes.
@@ -47,7 +64,7 @@ func cwdNote(p Policy, v Vars, cwd string) string {
 	case !path.IsAbs(cwd):
 		return ""
 	case holdsMany(cwd, v.Home) && !writable:
-		return "the current directory " + quoteCut(cwd) + " holds more than one project and is not writable; --allow-write . makes it so"
+		return "the current directory " + quoteCut(cwd) + " belongs to more than one project and is not writable; --allow-write . makes it so"
 	case folder(cwd) == folder(v.Home) && writable:
 		return "the current directory is the home directory: what is not protected there is writable"
 	}
