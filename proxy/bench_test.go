@@ -6,6 +6,7 @@ import (
 	"net"
 	"runtime"
 	"strconv"
+	"sync"
 	"testing"
 )
 
@@ -160,4 +161,31 @@ func memoryInUse() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapInuse + m.StackInuse)
+}
+
+// BenchmarkStreams64 uploads 8 MiB over each of 64 connections at once.
+func BenchmarkStreams64(b *testing.B) {
+	const streams, size = 64, 8 << 20
+	port := tcpOrigin(b, func(c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) })
+	for _, o := range openers(b, port) {
+		b.Run(o.name, func(b *testing.B) {
+			b.SetBytes(streams * size)
+			block := make([]byte, 256<<10)
+			for b.Loop() {
+				var all sync.WaitGroup
+				for range streams {
+					c := o.open(b)
+					all.Go(func() {
+						for range size / len(block) {
+							_, _ = c.Write(block)
+						}
+						_ = c.CloseWrite()
+						_, _ = io.Copy(io.Discard, c)
+						_ = c.Close()
+					})
+				}
+				all.Wait()
+			}
+		})
+	}
 }
