@@ -174,6 +174,7 @@ func (c *Cmd) start(plan *policy.Plan) (err error) {
 	if err != nil {
 		c.dropSignals()
 		c.proxy.Close()
+		c.io.abandon()
 		return err
 	}
 	c.watch()

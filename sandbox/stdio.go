@@ -17,15 +17,18 @@ type stdio struct {
 	failure      error
 }
 
-func newStdio(in io.Reader, out, errw io.Writer) (*stdio, error) {
-	s := &stdio{}
-	var err error
+func newStdio(in io.Reader, out, errw io.Writer) (s *stdio, err error) {
+	s = &stdio{}
+	defer func() {
+		if err != nil {
+			s.abandon()
+		}
+	}()
 	if s.in, err = s.reader(in); err != nil {
-		return nil, err
+		return s, err
 	}
 	if s.out, err = s.writer(out); err != nil {
-		s.closeMine()
-		return nil, err
+		return s, err
 	}
 	if s.err = s.out; !sameWriter(out, errw) {
 		s.err, err = s.writer(errw)
@@ -33,10 +36,14 @@ func newStdio(in io.Reader, out, errw io.Writer) (*stdio, error) {
 	if err == nil {
 		err = s.refuseDirectories()
 	}
-	if err != nil {
-		s.closeMine()
-	}
 	return s, err
+}
+
+// abandon ends what a run that did not start has begun: after it, nothing writes
+// to the caller's writers.
+func (s *stdio) abandon() {
+	s.closeMine()
+	s.copies.Wait()
 }
 
 // refuseDirectories: a directory that the caller opened leads to the host's own

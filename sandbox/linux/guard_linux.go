@@ -132,9 +132,12 @@ func (g *Guard) release() {
 // UseNetwork lets the guard tell the sockets made inside from the host's. It is
 // called before the command starts.
 func (g *Guard) UseNetwork(n *Network) {
-	if g != nil {
-		g.diag, n.unixDiag = n.unixDiag, -1
+	if g == nil {
+		return
 	}
+	g.diagMu.Lock()
+	defer g.diagMu.Unlock()
+	g.diag, n.unixDiag = n.unixDiag, -1
 }
 
 func (g *Guard) work() {
