@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // atOnce is how many connections a flood holds open together.
@@ -84,13 +88,23 @@ func holdingOrigin(t *testing.T) string {
 
 // hold is holdingOrigin's process.
 func hold() error {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return err
+	shared := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		var err error
+		control := c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
+		return errors.Join(control, err)
+	}}
+	at := "127.0.0.1:0"
+	for range 4 { // one backlog holds 4096, and what it drops is tried again only after seconds
+		l, err := shared.Listen(context.Background(), "tcp4", at)
+		if err != nil {
+			return err
+		}
+		at = l.Addr().String()
+		go sayAndHold(l)
 	}
-	fmt.Println(l.Addr().(*net.TCPAddr).Port)
-	go sayAndHold(l)
-	_, err = io.Copy(io.Discard, os.Stdin)
+	_, port, _ := net.SplitHostPort(at)
+	fmt.Println(port)
+	_, err := io.Copy(io.Discard, os.Stdin)
 	return err
 }
 
