@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
 	"net/url"
 	"os"
@@ -31,6 +30,7 @@ type record struct {
 	whole   bool // somebody keeps the lines
 	dir     runs.Dir
 	closers []io.Closer
+	entry   io.Closer // of gosrt ps
 }
 
 // record opens what the run is reported to and listens to it. Whatever cannot be
@@ -118,7 +118,7 @@ func (r *record) started(c *sandbox.Cmd) {
 	if r.dir != (runs.Dir{}) {
 		if entry, err := r.dir.New(r.lines.Run); err == nil {
 			r.lines.Add(report.Lines(entry))
-			r.closers = append(r.closers, entry)
+			r.entry = entry
 		}
 	}
 	r.lines.Start(r.startEvent(c, c.Result().Plan))
@@ -172,13 +172,17 @@ func signalName(r sandbox.Result) string {
 	return r.Signal.String()
 }
 
-func (r *record) close() error {
-	var errs []error
+// close says so when a destination lost its last lines.
+func (r *record) close() {
 	for _, c := range r.closers {
-		errs = append(errs, c.Close())
+		if err := c.Close(); err != nil {
+			r.lines.Failed(err)
+		}
 	}
-	r.closers = nil
-	return errors.Join(errs...)
+	if r.entry != nil {
+		r.entry.Close()
+	}
+	r.closers, r.entry = nil, nil
 }
 
 // secrets are the values that must appear in no report: of variables that look
