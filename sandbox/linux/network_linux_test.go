@@ -319,7 +319,7 @@ func TestKernelCapture(t *testing.T) {
 			"udp:[2001:db8::7]:443":      refused,
 			"listen:127.0.0.1:8080":      "ok",
 			"listen:[::1]:8080":          "ok",
-			"listen:192.0.2.1:443":       "ok", // and yet connections to it are captured
+			"listen:192.0.2.1:8443":      "ok", // and yet connections to it are captured
 			"tcp:[::ffff:192.0.2.1]:9":   "to 192.0.2.1:9",
 		}},
 		{"ports", filterSocket, CapturePorts, "nf_tables: make a socket inside: protocol not supported", map[string]string{
