@@ -78,7 +78,17 @@ func (c *Cmd) onStop(stopped bool) {
 		if still {
 			reclaimTerminal()
 			unix.Kill(0, unix.SIGSTOP)
-			c.run.foreground()
+			c.resume()
 		}
 	})
+}
+
+// resume continues the command after the user's shell has continued this
+// process, by fg or by bg.
+func (c *Cmd) resume() {
+	if ownsTerminal() {
+		c.run.foreground()
+	} else {
+		c.run.signal(unix.SIGCONT)
+	}
 }

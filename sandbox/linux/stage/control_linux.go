@@ -66,14 +66,16 @@ func Send(fd int, m Message) error {
 	}
 }
 
-// Receive returns io.EOF once every other end is closed.
+// Receive returns io.EOF once every other end is closed and what was sent has been
+// received. An end that is closed with messages unread makes one ECONNRESET
+// overtake those that it had sent (net/unix/af_unix.c, unix_release_sock).
 func Receive(fd int) (Message, error) {
 	buf := make([]byte, maxMessage)
 	oob := make([]byte, unix.CmsgSpace(MaxFDs*4))
 	for {
 		n, oobn, flags, _, err := unix.Recvmsg(fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
 		switch {
-		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EINTR), errors.Is(err, unix.ECONNRESET):
 			continue
 		case err != nil:
 			return Message{}, err

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -26,25 +27,55 @@ var Forwardable = []syscall.Signal{
 // supervisor cannot tell such a signal from one sent to it alone; the stage can,
 // because the first kind reaches the stage too.
 type signalRelay struct {
-	own        chan os.Signal
 	grace      time.Duration // between SIGTERM and SIGKILL
 	interrupts int
+
+	mu      sync.Mutex
+	last    map[syscall.Signal]time.Time // when this process got its own copy
+	arrived chan struct{}                // holds one while last has news
 }
 
-// groupDelay is how long after a forwarded signal the stage's own copy of a
-// group-wide one may still arrive.
-const groupDelay = 20 * time.Millisecond
+const (
+	// groupDelay is how long after a forwarded signal the stage's own copy of a
+	// group-wide one may still arrive.
+	groupDelay = 20 * time.Millisecond
+	// groupMemory is how long a copy counts. Copies cannot be counted instead:
+	// of those that are pending at once a process gets one (signal(7)), and
+	// the supervisor may get more of them than the stage, or fewer.
+	groupMemory = 100 * time.Millisecond
+)
 
 // newSignalRelay also keeps pid 1 alive through the signals that a terminal
 // sends to its group. Signals that the caller ignored (nohup) stay ignored.
 func newSignalRelay(grace time.Duration) *signalRelay {
-	r := &signalRelay{own: make(chan os.Signal, 64), grace: grace}
+	r := &signalRelay{grace: grace, last: map[syscall.Signal]time.Time{}, arrived: make(chan struct{}, 1)}
+	own := make(chan os.Signal, 64)
 	for _, s := range Forwardable {
 		if !signal.Ignored(s) {
-			signal.Notify(r.own, s)
+			signal.Notify(own, s)
 		}
 	}
+	go r.note(own)
 	return r
+}
+
+func (r *signalRelay) note(own <-chan os.Signal) {
+	for s := range own {
+		r.mu.Lock()
+		r.last[s.(syscall.Signal)] = time.Now()
+		r.mu.Unlock()
+		select {
+		case r.arrived <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (r *signalRelay) hadLately(sig syscall.Signal) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, had := r.last[sig]
+	return had && time.Since(at) < groupMemory
 }
 
 // run serves the supervisor's messages, those that came early first, until its
@@ -111,16 +142,14 @@ func (r *signalRelay) groupHad(command int, sig syscall.Signal) bool {
 		return false
 	}
 	timeout := time.After(groupDelay)
-	for {
+	for !r.hadLately(sig) {
 		select {
-		case s := <-r.own:
-			if s == sig {
-				return true
-			}
+		case <-r.arrived:
 		case <-timeout:
 			return false
 		}
 	}
+	return true
 }
 
 // foreground gives the command's group the terminal and continues it, after the
