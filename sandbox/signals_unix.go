@@ -56,7 +56,7 @@ func (c *Cmd) forwardSignals() {
 
 // stopDelay is how long after "stopped" a "continued" may still follow when the
 // terminal stopped the whole group and the user's shell continued it.
-const stopDelay = 50 * time.Millisecond
+const stopDelay = 200 * time.Millisecond
 
 // onStop follows a command that was stopped alone (bash's suspend): the shell
 // outside can only see this process.
@@ -68,19 +68,39 @@ func (c *Cmd) onStop(stopped bool) {
 	c.stops++
 	mine := c.stops
 	c.mu.Unlock()
-	if !stopped {
-		return
+	if stopped {
+		c.stopUnlessContinued(mine)
 	}
+}
+
+// stopUnlessContinued waits again when it comes late: this process was stopped
+// meanwhile, and the report that the command goes on may be on its way.
+func (c *Cmd) stopUnlessContinued(report int) {
+	began := time.Now()
 	time.AfterFunc(stopDelay, func() {
 		c.mu.Lock()
-		still := c.stops == mine
+		still := c.stops == report
 		c.mu.Unlock()
-		if still {
-			reclaimTerminal()
-			unix.Kill(0, unix.SIGSTOP)
-			c.resume()
+		switch {
+		case !still:
+		case time.Since(began) > 2*stopDelay:
+			c.stopUnlessContinued(report)
+		default:
+			c.stopToo()
 		}
 	})
+}
+
+// stopToo returns when the user's shell has continued this process: not when
+// kill does, because the stop reaches a process's threads one after the other.
+func (c *Cmd) stopToo() {
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, unix.SIGCONT)
+	defer signal.Stop(continued)
+	reclaimTerminal()
+	unix.Kill(0, unix.SIGSTOP)
+	<-continued
+	c.resume()
 }
 
 // resume continues the command after the user's shell has continued this
