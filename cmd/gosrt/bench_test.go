@@ -84,7 +84,10 @@ func startRelay(b *testing.B, target string) string {
 			return
 		}
 		defer up.Close()
-		go io.Copy(up, c)
+		go func() {
+			io.Copy(up, c)
+			up.(*net.TCPConn).CloseWrite() // else nothing of the pair ever ends
+		}()
 		io.Copy(c, up)
 	})
 }
