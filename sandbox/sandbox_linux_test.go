@@ -311,7 +311,13 @@ func TestRunsLeaveNothingBehind(t *testing.T) {
 	for range 10 {
 		run()
 	}
-	if after := openDescriptors(t); after > before+2 {
+	// The guard gives its own back in the background. No garbage collection here:
+	// it would close what was forgotten.
+	after := openDescriptors(t)
+	for began := time.Now(); after > before+2 && time.Since(began) < time.Minute; after = openDescriptors(t) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if after > before+2 {
 		t.Errorf("descriptors: %d before, %d after", before, after)
 	}
 	out, _ := exec.Command("pgrep", "-P", fmt.Sprint(os.Getpid())).Output()
