@@ -31,8 +31,10 @@ for goos in linux darwin windows; do
 	echo "lint: go vet for $goos"
 	GOOS=$goos CGO_ENABLED=0 go vet ./...
 done
-echo "lint: go vet for linux/arm64"
-GOARCH=arm64 CGO_ENABLED=0 go vet ./...
+for goos in linux darwin; do
+	echo "lint: go vet for $goos/arm64"
+	GOOS=$goos GOARCH=arm64 CGO_ENABLED=0 go vet ./...
+done
 
 if staticcheck=$(tool staticcheck honnef.co/go/tools/cmd/staticcheck $staticcheck_version); then
 	echo "lint: staticcheck"
