@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,7 +33,7 @@ func FindBwrap(named string, writable func(string) bool) (string, error) {
 			continue
 		}
 		if writable(path) {
-			return "", fmt.Errorf("%s: the policy lets the command write it", path)
+			return "", fmt.Errorf("%s: the policy lets the command write it: add --deny-write %s", path, filepath.Dir(path))
 		}
 		return path, nil
 	}
