@@ -251,7 +251,7 @@ func TestAlwaysDenied(t *testing.T) {
 
 func BenchmarkDecide(b *testing.B) {
 	n := Network{Allowed: hostRules(b, "*.npmjs.org", "pypi.org", "github.com", "*.golang.org")}
-	h := hostPort(b, "sum.golang.org:443")
+	h := hostPort(b, "go.golang.org:443")
 	for b.Loop() {
 		n.Decide(h)
 	}
@@ -259,6 +259,6 @@ func BenchmarkDecide(b *testing.B) {
 
 func BenchmarkParseHostPort(b *testing.B) {
 	for b.Loop() {
-		_, _ = ParseHostPort("sum.golang.org:443")
+		_, _ = ParseHostPort("go.golang.org:443")
 	}
 }

@@ -26,7 +26,7 @@ make the system call NAME: with the deciding rule, where it was written, and wha
 would change it. The status is 0 for allowed and 1 for denied. Inside a sandbox
 it answers for that sandbox.`,
 		Example: `  gosrt explain write ~/.zshrc
-  gosrt explain --preset node connect registry.npmjs.org
+  gosrt explain --preset node connect www.npmjs.org
   gosrt explain --json read ~/.ssh/config`,
 		Args:                  cobra.ArbitraryArgs,
 		DisableFlagsInUseLine: true,

@@ -110,7 +110,7 @@ var dropBoxHosts = []string{
 	"github.com", "api.github.com", "uploads.github.com", "gist.github.com", "gitlab.com", "bitbucket.org", "codeberg.org",
 	"amazonaws.com", "storage.googleapis.com", "blob.core.windows.net", "r2.cloudflarestorage.com", "digitaloceanspaces.com",
 	"workers.dev", "pages.dev", "vercel.app", "netlify.app", "herokuapp.com", "web.app", "firebaseio.com",
-	"registry.npmjs.org", "upload.pypi.org", "crates.io", "rubygems.org", "docker.io", "ghcr.io", "huggingface.co",
+	"www.npmjs.org", "upload.pypi.org", "crates.io", "rubygems.org", "docker.io", "ghcr.io", "huggingface.co",
 	"api.telegram.org", "hooks.slack.com", "slack.com", "discord.com", "pastebin.com", "webhook.site", "ngrok.io", "ngrok-free.app",
 	"dropbox.com", "drive.google.com", "docs.google.com", "transfer.sh", "0x0.st", "api.openai.com", "api.anthropic.com", "sentry.io",
 }

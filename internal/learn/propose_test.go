@@ -75,7 +75,7 @@ func TestPropose(t *testing.T) {
 		{"hidden, protected, system", []policy.Violation{write("/home/u/.ssh/config"), write("/home/u/.zshrc"), write("/etc/passwd"), write("/usr/bin/x")}, nil, 4},
 		{"a host", []policy.Violation{connect("a.example.org:443"), connect("a.example.org:80")}, []string{"network.allowedDomains a.example.org"}, 0},
 		{"another port", []policy.Violation{connect("db.example.org:5432")}, []string{"network.allowedDomains db.example.org:5432"}, 0},
-		{"a preset", []policy.Violation{connect("registry.npmjs.org:443")}, []string{"extends node"}, 0},
+		{"a preset", []policy.Violation{connect("www.npmjs.org:443")}, []string{"extends node"}, 0},
 		{"many names", []policy.Violation{connect("a.x.org:443"), connect("b.x.org:443"), connect("c.x.org:443"), connect("d.x.org:443")}, []string{"network.allowedDomains *.x.org"}, 0},
 		{"many names of a public suffix", []policy.Violation{connect("a.co.uk:443"), connect("b.co.uk:443"), connect("c.co.uk:443"), connect("d.co.uk:443")},
 			[]string{"network.allowedDomains a.co.uk", "network.allowedDomains b.co.uk", "network.allowedDomains c.co.uk", "network.allowedDomains d.co.uk"}, 0},
