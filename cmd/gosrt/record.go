@@ -27,7 +27,8 @@ type record struct {
 	traffic report.Traffic
 	redact  *report.Redactor
 	began   time.Time
-	whole   bool // somebody keeps the lines
+	whole   bool             // somebody keeps the lines
+	written []report.Written // with --changes
 	dir     runs.Dir
 	closers []io.Closer
 	entry   io.Closer // of gosrt ps
@@ -159,9 +160,9 @@ func (r *record) ended(c *sandbox.Cmd, refusal error) {
 	user, system, peak := usage()
 	r.lines.Exit(report.Exit{
 		Time: time.Now(), Outcome: string(result.Outcome), Status: result.Status,
-		Detail: r.redact.Line(detail), Millis: time.Since(r.began).Milliseconds(),
+		Detail: r.redact.Line(detail), Millis: cmp.Or(result.Time, time.Since(r.began)).Milliseconds(),
 		UserMillis: user.Milliseconds(), SystemMillis: system.Milliseconds(), PeakBytes: peak,
-		Denials: total, Hosts: r.traffic.List(),
+		Denials: total, Hosts: r.traffic.List(), Written: r.written,
 	})
 }
 

@@ -50,10 +50,10 @@ func (a *app) run(cmd *cobra.Command, args []string, opts *runOptions) error {
 	rec.started(c)
 	defer a.takeChanges(c, control, rec.dir, rec.lines.Run)()
 	err = c.Wait()
-	rec.ended(c, nil)
 	if opts.changes {
-		a.changes(c.Dir, rec.began.Truncate(time.Second/100)) // the kernel's clock for files is coarse
+		rec.written = a.changes(c.Dir, rec.redact, rec.began.Truncate(time.Second/100)) // the kernel's clock for files is coarse
 	}
+	rec.ended(c, nil)
 	return a.finish(c, rec, err)
 }
 

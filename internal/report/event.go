@@ -68,14 +68,6 @@ type Decision struct {
 	Millis   int64     `json:"ms"`
 }
 
-// Leftover is a process that the command left behind and that was ended.
-type Leftover struct {
-	head
-	Run     string    `json:"run"`
-	Time    time.Time `json:"time"`
-	Program string    `json:"program"`
-}
-
 // Exit is the last line.
 type Exit struct {
 	head
@@ -94,7 +86,8 @@ type Exit struct {
 	// NotRecorded counts denials and connections beyond what a report holds.
 	NotRecorded uint64 `json:"notRecorded"`
 	Hosts       []Host `json:"hosts"`
-	// Written are files by directory that the run left behind; only with --changes.
+	// Written are the files that the run made or changed beneath its directory, most
+	// first; only with --changes.
 	Written []Written `json:"written,omitempty"`
 }
 

@@ -16,7 +16,6 @@ type Record struct {
 	Start      *Start
 	Violations []Violation
 	Decisions  []Decision
-	Leftovers  []Leftover
 	Exit       *Exit
 }
 
@@ -54,6 +53,9 @@ func (rec *Record) add(line []byte, bySeq map[uint64]int) error {
 	}
 	switch h.Type {
 	case "start":
+		if rec.Start != nil {
+			return errors.New("a second run starts here; a report is of one")
+		}
 		rec.Start = new(Start)
 		return json.Unmarshal(line, rec.Start)
 	case "violation":
@@ -70,11 +72,6 @@ func (rec *Record) add(line []byte, bySeq map[uint64]int) error {
 		var d Decision
 		err := json.Unmarshal(line, &d)
 		rec.Decisions = append(rec.Decisions, d)
-		return err
-	case "leftover":
-		var l Leftover
-		err := json.Unmarshal(line, &l)
-		rec.Leftovers = append(rec.Leftovers, l)
 		return err
 	case "exit":
 		rec.Exit = new(Exit)

@@ -82,9 +82,6 @@ func (w *Writer) Decision(e Decision) {
 	}
 }
 
-// Leftover writes a process that had to be ended.
-func (w *Writer) Leftover(e Leftover) { e.head, e.Run = w.head("leftover"), w.Run; w.line(e) }
-
 // Exit writes the last line.
 func (w *Writer) Exit(e Exit) {
 	w.mu.Lock()
