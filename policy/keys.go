@@ -32,7 +32,7 @@ var tomlKeys = []keyRow{
 	{"env", "set", readEnvSet},
 	{"env", "unset", readEnvNames(func(p *Policy) *[]EnvRule { return &p.Env.Unset })},
 
-	{"report", "reads", readSetting(func(p *Policy) *bool { return &p.Report.Reads }, boolean, tightAt(true))},
+	{"report", "reads", readReads},
 	{"report", "audit", readAudit},
 
 	{"darwin", "trustd", readSetting(func(p *Policy) *bool { return &p.Darwin.Trustd }, boolean, tightAt(false))},

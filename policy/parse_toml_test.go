@@ -60,7 +60,7 @@ unset = ["FOO"]
 set = { A = "1", B = "" }
 
 [report]
-reads = true
+reads = false
 audit = "~/audit.log"
 
 [darwin]
@@ -86,7 +86,7 @@ func TestParseTOML(t *testing.T) {
 		t.Error(diff)
 	}
 	if p.Filesystem.Tmp != TmpHost || p.Filesystem.Absent != AbsentCover || !p.Env.Minimal || !p.Network.PrivateDenied ||
-		!p.Network.SNIIgnored || !p.Network.NoTransparent || !p.Network.Ask || !p.Report.Reads || !p.Darwin.Trustd {
+		!p.Network.SNIIgnored || !p.Network.NoTransparent || !p.Network.Ask || !p.Darwin.Trustd {
 		t.Errorf("a setting was lost: %+v", p)
 	}
 	if p.Bwrap != "/opt/bwrap" || p.Network.Upstream != "socks5://proxy.test:1080" || p.Report.Audit != "/home/u/audit.log" {
@@ -166,6 +166,8 @@ func TestParseTOMLErrors(t *testing.T) {
 		{"[env.set]\nA = \"x\\u0000\"", `NUL`},
 		{"extends = ['nod']", `p.toml:1: extends: no preset is called "nod" (did you mean node?)`},
 		{"bwrap = 'bwrap'", `not an absolute path`},
+		{"[report]\nreads = true", `p.toml:2: report.reads: refused reads cannot be asked for`},
+		{"[report]\nreads = 'no'", `p.toml:2: report.reads: a string, where true or false belongs`},
 		{"[report]\naudit = '*.log'", `a pattern, where one file belongs`},
 		{"[darwin]\nmachLookup = ['a*b']", `only be the last character`},
 		{"a = 2020-01-01", `unknown key "a"`},

@@ -133,7 +133,6 @@ type EnvRule struct {
 
 // Report says what is recorded of a run.
 type Report struct {
-	Reads bool   // report reads of hidden places too
 	Audit string // file of the hash-chained audit log; empty: none
 }
 

@@ -294,6 +294,20 @@ func readAudit(r *reader, key string, n node) error {
 	return nil
 }
 
+// readReads refuses what no backend can hold to. A refused read ends in the
+// kernel: Linux tells no other process of it, fanotify(7) included, and to stop
+// every open until its name was looked at would cost each allowed one.
+func readReads(r *reader, key string, n node) error {
+	wanted, msg := boolean(n)
+	switch {
+	case msg != "":
+		return r.fault(n, key, "%s", msg)
+	case wanted:
+		return r.fault(n, key, "refused reads cannot be asked for: Linux tells only the command of them (reads-unreported in gosrt limits), macOS reports them anyway")
+	}
+	return nil
+}
+
 // newSetting makes a setting of one field.
 func newSetting[T comparable](key, text string, origin Origin, value T, field func(*Policy) *T, tight func(T) bool) setting {
 	return setting{

@@ -159,11 +159,11 @@ func (s *shower) env(e Env) {
 }
 
 func (s *shower) report(r Report) {
-	s.section("report")
-	s.line("reads = %t", r.Reads)
-	if r.Audit != "" {
-		s.text("audit", pathSpelling(PathRule{Path: r.Audit}))
+	if r.Audit == "" {
+		return
 	}
+	s.section("report")
+	s.text("audit", pathSpelling(PathRule{Path: r.Audit}))
 }
 
 func (s *shower) darwin(d Darwin) {

@@ -42,7 +42,8 @@ var limits = []limit{
 	{"standard-files", "mode, times and attributes of a file that is standard input, output or error can be changed: the descriptor leads to the host's own mount", nil},
 	{"set-group-id", "a file in a write root can get the set-group-ID bit, which directories need; it gives the caller's group, not the caller's rights", nil},
 	{"terminal-output", "what the command prints reaches the terminal as it is, escape sequences included", nil},
-	{"reads-unreported", "a refused read is seen by the command alone: it is in no summary and no report", nil},
+	{"reads-unreported", "on Linux a refused read is seen by the command alone: it is in no summary and no report", nil},
+	{"calls-unreported", "a system call that the filter refuses is seen by the command alone; gosrt explain syscall NAME says what the filter does", nil},
 	{"audit-tail", "the audit log's chain shows changed and missing lines, except missing ones at its end", auditTail},
 }
 
