@@ -64,7 +64,7 @@ func newRoot(a *app) *cobra.Command {
 	}
 	opts.register(root)
 	root.AddCommand(
-		newPlan(a), newExplain(a), newLearn(a), newLimits(a), newPs(a), newLog(a), newAudit(a), newPolicy(a), newTrust(a), newDoctor(a), newTunnel(a), newCtl(a), newCache(a), newVersion(a),
+		newPlan(a), newExplain(a), newLearn(a), newLimits(a), newPs(a), newLog(a), newReport(a), newAudit(a), newPolicy(a), newTrust(a), newDoctor(a), newTunnel(a), newCtl(a), newCache(a), newVersion(a),
 	)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
