@@ -304,6 +304,7 @@ func (c *kernelCase) compare(t *rapid.T, cmd *Cmd, plan *policy.Plan) map[expect
 	for i, op := range c.ops {
 		wants[i] = o.expect(op)
 	}
+	c.explained(t, plan, o.rules, wants)
 	kept := o.kept(c.places())
 	answers := runProbe(t, cmd, plan, c.ops)
 	count := map[expectation]int{}
