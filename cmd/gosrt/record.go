@@ -99,8 +99,8 @@ func (r *record) open(c *sandbox.Cmd, dest string, isFile bool, open func(string
 
 // violation is told of each denial, from several goroutines.
 func (r *record) violation(v policy.Violation) {
-	if shown, first := r.log.Add(v); first {
-		r.lines.Violation(shown)
+	if show := r.log.Add(v); show != nil {
+		r.lines.Violation(show)
 	}
 }
 

@@ -36,9 +36,11 @@ type logKey struct{ kind, operation, target string }
 // redact knows.
 func NewLog(run string, redact *Redactor) *Log { return &Log{run: run, redact: redact} }
 
-// Add records v and says whether it is a new entry; then the result is fit to be
-// shown. It may be called from several goroutines, with text from inside.
-func (l *Log) Add(v policy.Violation) (shown policy.Violation, first bool) {
+// Add records v. For a new entry it returns what makes it fit to be shown, which
+// is most of the work and not needed for one that a report has no room for; for
+// a repetition it returns nil. It may be called from several goroutines, with
+// text from inside.
+func (l *Log) Add(v policy.Violation) (show func() policy.Violation) {
 	v.Target, v.Operation = bounded(v.Target), bounded(v.Operation)
 	key := logKey{v.Kind, v.Operation, v.Target}
 	count := max(1, v.Count)
@@ -47,7 +49,7 @@ func (l *Log) Add(v policy.Violation) (shown policy.Violation, first bool) {
 	if i, seen := l.index[key]; seen {
 		l.ring[i].Count += count
 		l.mu.Unlock()
-		return policy.Violation{}, false
+		return nil
 	}
 	l.seq++
 	v.Run, v.Seq, v.Count = l.run, l.seq, count
@@ -56,7 +58,7 @@ func (l *Log) Add(v policy.Violation) (shown policy.Violation, first bool) {
 	}
 	l.insert(key, v)
 	l.mu.Unlock()
-	return l.shown(v), true
+	return func() policy.Violation { return l.shown(v) }
 }
 
 // insert takes the place of the oldest entry when there is no other.

@@ -11,11 +11,11 @@ import (
 func TestLogCountsRepetitions(t *testing.T) {
 	l := NewLog("run", &Redactor{})
 	v := policy.Violation{Kind: "write", Operation: "openat", Target: "/x"}
-	if _, first := l.Add(v); !first {
+	if l.Add(v) == nil {
 		t.Error("the first is not new")
 	}
 	for range 2 {
-		if _, first := l.Add(v); first {
+		if l.Add(v) != nil {
 			t.Error("a repetition is new")
 		}
 	}
@@ -58,9 +58,9 @@ func TestForgedTextStaysOneLine(t *testing.T) {
 		"/" + strings.Repeat("y", 10_000),
 		"/" + strings.Repeat("é", 5_000),
 	} {
-		shown, _ := NewLog("run", &Redactor{}).Add(policy.Violation{
+		shown := NewLog("run", &Redactor{}).Add(policy.Violation{
 			Kind: "write", Operation: forged, Target: forged, Program: forged, Rule: forged, Reason: forged, Hint: forged,
-		})
+		})()
 		for _, text := range []string{shown.Operation, shown.Target, shown.Program, shown.Rule, shown.Reason, shown.Hint} {
 			if len(text) > maxLine+len("…") {
 				t.Errorf("%.20q: %d bytes", forged, len(text))

@@ -65,7 +65,7 @@ func TestFullDiskWarnsOnce(t *testing.T) {
 	w.Add(Lines(&kept))
 	w.Start(Start{})
 	for i := range 100 {
-		w.Violation(policy.Violation{Seq: uint64(i)})
+		w.Violation(func() policy.Violation { return policy.Violation{Seq: uint64(i)} })
 	}
 	if len(told) != 1 || !errors.Is(told[0], syscall.ENOSPC) {
 		t.Errorf("told %v", told)

@@ -58,10 +58,10 @@ func (w *Writer) Start(e Start) {
 	w.early = nil
 }
 
-// Violation writes a denial, as Log.Add returned it.
-func (w *Writer) Violation(v policy.Violation) {
+// Violation writes a denial that Log.Add returned.
+func (w *Writer) Violation(show func() policy.Violation) {
 	if w.room("violation") {
-		w.line(Violation{w.head("violation"), v, "deny"})
+		w.line(Violation{w.head("violation"), show(), "deny"})
 	}
 }
 
